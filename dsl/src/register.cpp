@@ -1,0 +1,51 @@
+// register.cpp: the declarations of this program.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fovea/dsl/diagnostics.h>
+#include <fovea/dsl/register.h>
+
+#include <algorithm>
+
+namespace fovea {
+namespace {
+
+struct Registration {
+  const char* name;
+  const char* file;
+  int line;
+  Declare declare;
+};
+
+std::vector<Registration>& registrations() {
+  static std::vector<Registration> list;
+  return list;
+}
+
+}  // namespace
+
+bool register_variant(const char* name, const char* file, int line, Declare declare) {
+  registrations().push_back({name, file, line, declare});
+  return true;
+}
+
+std::vector<Variant> declared_variants() {
+  std::vector<Registration> list = registrations();
+  std::sort(list.begin(), list.end(),
+            [](const Registration& a, const Registration& b) { return std::string(a.name) < b.name; });
+  std::vector<Variant> variants;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Registration& r = list[i];
+    if (i && std::string(list[i - 1].name) == r.name) {
+      throw DeclarationError(r.name, "name", fmt::format("declared at {}:{} and at {}:{}", list[i - 1].file,
+                                                         list[i - 1].line, r.file, r.line),
+                             "a library holds one variant of a name", "rename one of them");
+    }
+    Variant v(r.name, r.file, r.line);
+    r.declare(v);
+    v.check();
+    variants.push_back(std::move(v));
+  }
+  return variants;
+}
+
+}  // namespace fovea
