@@ -7,9 +7,10 @@
 
 namespace fovea {
 
-DeclarationError::DeclarationError(std::string variant, std::string field, std::string value, std::string rule,
-                                   std::string fix)
-    : std::runtime_error(fmt::format("variant '{}': {} is {}\n  rule: {}\n  fix:  {}", variant, field, value, rule, fix)),
+DeclarationError::DeclarationError(std::string variant, std::string field, std::string value,
+                                   std::string rule, std::string fix)
+    : std::runtime_error(fmt::format("variant '{}': {} is {}\n  rule: {}\n  fix:  {}", variant,
+                                     field, value, rule, fix)),
       variant_(std::move(variant)),
       field_(std::move(field)),
       value_(std::move(value)),

@@ -22,7 +22,8 @@ Mask full() {
 Mask causal() {
   return Mask([](const Position& p) { return p.k <= p.q; });
 }
-// Written as a comparison of k with an affine bound of q, the form from which key ranges are read off exactly.
+// Written as a comparison of k with an affine bound of q, the form from which key ranges are read
+// off exactly.
 Mask last_tokens(Expr count) {
   return Mask([count](const Position& p) { return p.k <= p.q && p.q - p.k < count; });
 }

@@ -10,7 +10,8 @@
 
 namespace fovea::detail {
 
-Expr table_entry(const std::string& variant, const Parameter& table, const std::vector<Expr>& indices) {
+Expr table_entry(const std::string& variant, const Parameter& table,
+                 const std::vector<Expr>& indices) {
   const std::string field = fmt::format("table '{}'", table.name);
   if (indices.size() != table.axes.size()) {
     throw DeclarationError(variant, field, fmt::format("read with {} indices", indices.size()),
@@ -24,8 +25,10 @@ Expr table_entry(const std::string& variant, const Parameter& table, const std::
       std::ostringstream type;
       if (index.defined()) type << index.type();
       throw DeclarationError(variant, field,
-                             fmt::format("read with index {} of type {}", i, index.defined() ? type.str() : "undefined"),
-                             "an index is an integer expression", "use p.head, p.q - p.k, … or cast<int>(…)");
+                             fmt::format("read with index {} of type {}", i,
+                                         index.defined() ? type.str() : "undefined"),
+                             "an index is an integer expression",
+                             "use p.head, p.q - p.k, … or cast<int>(…)");
     }
     arguments.push_back(Halide::cast<int32_t>(index));
   }
@@ -33,13 +36,15 @@ Expr table_entry(const std::string& variant, const Parameter& table, const std::
                                       Halide::Internal::Call::PureExtern);
 }
 
-void restrict_range(const std::string& variant, Parameter& scalar, double minimum, double maximum, bool exclusive_minimum) {
+void restrict_range(const std::string& variant, Parameter& scalar, double minimum, double maximum,
+                    bool exclusive_minimum) {
   const std::string field = fmt::format("scalar '{}'", scalar.name);
   const bool empty = exclusive_minimum ? minimum >= maximum : minimum > maximum;
   if (std::isnan(minimum) || std::isnan(maximum) || empty) {
-    throw DeclarationError(variant, field,
-                           fmt::format("allowed in {}{}, {}]", exclusive_minimum ? "(" : "[", minimum, maximum),
-                           "a range holds at least one value", "put the smaller bound first");
+    throw DeclarationError(
+        variant, field,
+        fmt::format("allowed in {}{}, {}]", exclusive_minimum ? "(" : "[", minimum, maximum),
+        "a range holds at least one value", "put the smaller bound first");
   }
   scalar.minimum = minimum;
   scalar.maximum = maximum;

@@ -12,13 +12,14 @@ Expr position_variable(const char* name) {
   return Halide::Internal::Variable::make(Halide::Int(32), name);
 }
 
-constexpr std::array position_names = {"batch", "head", "kv_head", "q", "k", "q_len", "kv_len", "score"};
+constexpr std::array position_names = {"batch", "head",  "kv_head", "q",
+                                       "k",     "q_len", "kv_len",  "score"};
 
 }  // namespace
 
 Position symbolic_position() {
-  return {position_variable("batch"), position_variable("head"),  position_variable("kv_head"),
-          position_variable("q"),     position_variable("k"),     position_variable("q_len"),
+  return {position_variable("batch"), position_variable("head"), position_variable("kv_head"),
+          position_variable("q"),     position_variable("k"),    position_variable("q_len"),
           position_variable("kv_len")};
 }
 

@@ -30,14 +30,16 @@ bool register_variant(const char* name, const char* file, int line, Declare decl
 
 std::vector<Variant> declared_variants() {
   std::vector<Registration> list = registrations();
-  std::sort(list.begin(), list.end(),
-            [](const Registration& a, const Registration& b) { return std::string(a.name) < b.name; });
+  std::sort(list.begin(), list.end(), [](const Registration& a, const Registration& b) {
+    return std::string(a.name) < b.name;
+  });
   std::vector<Variant> variants;
   for (size_t i = 0; i < list.size(); ++i) {
     const Registration& r = list[i];
     if (i && std::string(list[i - 1].name) == r.name) {
-      throw DeclarationError(r.name, "name", fmt::format("declared at {}:{} and at {}:{}", list[i - 1].file,
-                                                         list[i - 1].line, r.file, r.line),
+      throw DeclarationError(r.name, "name",
+                             fmt::format("declared at {}:{} and at {}:{}", list[i - 1].file,
+                                         list[i - 1].line, r.file, r.line),
                              "a library holds one variant of a name", "rename one of them");
     }
     Variant v(r.name, r.file, r.line);

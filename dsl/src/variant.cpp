@@ -28,15 +28,19 @@ std::string text_of(const Halide::Type& t) {
   return out.str();
 }
 
-// Names become identifiers of C and C++ and parts of kernel names, which separate their fields by two underscores.
+// Names become identifiers of C and C++ and parts of kernel names, which separate their fields by
+// two underscores.
 std::string why_not_identifier(const std::string& name) {
   static constexpr std::array reserved = {
-      "auto",     "bool",   "break",  "case",   "char",    "class",    "const",  "continue", "default", "delete",
-      "do",       "double", "else",   "enum",   "extern",  "false",    "float",  "for",      "goto",    "if",
-      "inline",   "int",    "long",   "new",    "not",     "or",       "and",    "xor",      "private", "public",
-      "register", "return", "short",  "signed", "sizeof",  "static",   "struct", "switch",   "this",    "throw",
-      "true",     "try",    "typedef", "union", "unsigned", "using",   "void",   "volatile", "while",   "template",
-      "namespace", "operator", "virtual", "friend", "explicit", "export", "protected", "typename", "restrict"};
+      "auto",      "bool",      "break",    "case",    "char",   "class",    "const",
+      "continue",  "default",   "delete",   "do",      "double", "else",     "enum",
+      "extern",    "false",     "float",    "for",     "goto",   "if",       "inline",
+      "int",       "long",      "new",      "not",     "or",     "and",      "xor",
+      "private",   "public",    "register", "return",  "short",  "signed",   "sizeof",
+      "static",    "struct",    "switch",   "this",    "throw",  "true",     "try",
+      "typedef",   "union",     "unsigned", "using",   "void",   "volatile", "while",
+      "template",  "namespace", "operator", "virtual", "friend", "explicit", "export",
+      "protected", "typename",  "restrict"};
   if (name.empty()) return "it is empty";
   if (name[0] < 'a' || name[0] > 'z') return "it must begin with a lower-case letter";
   for (const char c : name) {
@@ -44,8 +48,10 @@ std::string why_not_identifier(const std::string& name) {
       return "it may hold lower-case letters, digits and underscores";
     }
   }
-  if (name.find("__") != std::string::npos || name.back() == '_') return "underscores stand single and inside";
-  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) return "it is a keyword of C or C++";
+  if (name.find("__") != std::string::npos || name.back() == '_')
+    return "underscores stand single and inside";
+  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
+    return "it is a keyword of C or C++";
   return {};
 }
 
@@ -62,7 +68,8 @@ class NameCollector : public ir::IRGraphVisitor {
     const std::string_view name = op->name;
     if (op->call_type == ir::Call::PureExtern && name.starts_with(table_prefix)) {
       tables.insert(std::string(name.substr(std::string_view(table_prefix).size())));
-    } else if (op->call_type == ir::Call::Halide || op->call_type == ir::Call::Image || !op->is_pure()) {
+    } else if (op->call_type == ir::Call::Halide || op->call_type == ir::Call::Image ||
+               !op->is_pure()) {
       impure.insert(op->name);
     }
     ir::IRGraphVisitor::visit(op);
@@ -77,19 +84,27 @@ auto declare_part(const std::string& variant, const std::string& field, F&& part
   } catch (const Halide::Error& error) {
     std::string what = error.what();
     while (!what.empty() && what.back() == '\n') what.pop_back();
-    throw DeclarationError(variant, field, "not a valid expression", what, "compare and combine expressions of one type");
+    throw DeclarationError(variant, field, "not a valid expression", what,
+                           "compare and combine expressions of one type");
   }
 }
 
 const char* axis_name(Axis::Kind kind) {
   switch (kind) {
-    case Axis::Kind::Fixed: return "fixed";
-    case Axis::Kind::Batch: return "batch";
-    case Axis::Kind::Head: return "head";
-    case Axis::Kind::KvHead: return "kv_head";
-    case Axis::Kind::Query: return "query";
-    case Axis::Kind::Key: return "key";
-    case Axis::Kind::Any: return "any";
+    case Axis::Kind::Fixed:
+      return "fixed";
+    case Axis::Kind::Batch:
+      return "batch";
+    case Axis::Kind::Head:
+      return "head";
+    case Axis::Kind::KvHead:
+      return "kv_head";
+    case Axis::Kind::Query:
+      return "query";
+    case Axis::Kind::Key:
+      return "key";
+    case Axis::Kind::Any:
+      return "any";
   }
   return "?";
 }
@@ -99,36 +114,43 @@ const char* axis_name(Axis::Kind kind) {
 Variant::Variant(std::string name, std::string file, int line)
     : name_(std::move(name)), file_(std::move(file)), line_(line) {
   if (const std::string why = why_not_identifier(name_); !why.empty()) {
-    throw DeclarationError(name_, "name", fmt::format("'{}'", name_), why, "choose a name like softcapped_window");
+    throw DeclarationError(name_, "name", fmt::format("'{}'", name_), why,
+                           "choose a name like softcapped_window");
   }
 }
 
 void Variant::summary(std::string text) { summary_ = std::move(text); }
 
-std::shared_ptr<Parameter> Variant::add_parameter_(const std::string& name, Parameter::Kind kind, Halide::Type type,
-                                                   std::vector<Axis> axes) {
+std::shared_ptr<Parameter> Variant::add_parameter_(const std::string& name, Parameter::Kind kind,
+                                                   Halide::Type type, std::vector<Axis> axes) {
   const std::string field = kind == Parameter::Kind::Scalar ? "scalar" : "table";
   if (const std::string why = why_not_identifier(name); !why.empty()) {
-    throw DeclarationError(name_, field + " name", fmt::format("'{}'", name), why, "choose a name like softcap");
+    throw DeclarationError(name_, field + " name", fmt::format("'{}'", name), why,
+                           "choose a name like softcap");
   }
   if (is_position_name(name)) {
-    throw DeclarationError(name_, field + " name", fmt::format("'{}'", name),
-                           "batch, head, kv_head, q, k, q_len, kv_len and score name the position and the score",
-                           fmt::format("choose another name, for example {}_value", name));
+    throw DeclarationError(
+        name_, field + " name", fmt::format("'{}'", name),
+        "batch, head, kv_head, q, k, q_len, kv_len and score name the position and the score",
+        fmt::format("choose another name, for example {}_value", name));
   }
   if (find_parameter(name)) {
-    throw DeclarationError(name_, field + " name", fmt::format("'{}'", name), "a parameter is declared once",
+    throw DeclarationError(name_, field + " name", fmt::format("'{}'", name),
+                           "a parameter is declared once",
                            "keep the handle of the first declaration and use it again");
   }
   if (kind == Parameter::Kind::Table) {
     if (axes.empty() || axes.size() > 4) {
-      throw DeclarationError(name_, fmt::format("table '{}'", name), fmt::format("declared with {} axes", axes.size()),
+      throw DeclarationError(name_, fmt::format("table '{}'", name),
+                             fmt::format("declared with {} axes", axes.size()),
                              "a table has 1 to 4 axes", "fold small axes into one");
     }
     for (const Axis& a : axes) {
       if (a.kind == Axis::Kind::Fixed && (a.extent < 1 || a.extent > INT32_MAX)) {
-        throw DeclarationError(name_, fmt::format("table '{}'", name), fmt::format("declared with an extent of {}", a.extent),
-                               "a fixed extent is 1 to 2147483647", "use axis::any for an extent known at run time");
+        throw DeclarationError(name_, fmt::format("table '{}'", name),
+                               fmt::format("declared with an extent of {}", a.extent),
+                               "a fixed extent is 1 to 2147483647",
+                               "use axis::any for an extent known at run time");
       }
     }
   }
@@ -153,7 +175,8 @@ void Variant::check_expression_(const Expr& e, const std::string& field, bool sc
   e.accept(&names);
   for (const std::string& v : names.variables) {
     if (v == "score" && !score_allowed) {
-      throw DeclarationError(name_, field, "built from the score", "a mask depends on the position and on parameters only",
+      throw DeclarationError(name_, field, "built from the score",
+                             "a mask depends on the position and on parameters only",
                              "a score condition belongs into v.score, as a select");
     }
     const Parameter* p = find_parameter(v);
@@ -166,9 +189,10 @@ void Variant::check_expression_(const Expr& e, const std::string& field, bool sc
   for (const std::string& t : names.tables) {
     const Parameter* p = find_parameter(t);
     if (!(p && p->kind == Parameter::Kind::Table)) {
-      throw DeclarationError(name_, field, fmt::format("built from the table '{}'", t),
-                             "a table belongs to the variant that reads it",
-                             fmt::format("declare it: auto {} = v.table<float>(\"{}\", {{axis::head}})", t, t));
+      throw DeclarationError(
+          name_, field, fmt::format("built from the table '{}'", t),
+          "a table belongs to the variant that reads it",
+          fmt::format("declare it: auto {} = v.table<float>(\"{}\", {{axis::head}})", t, t));
     }
   }
   for (const std::string& call : names.impure) {
@@ -180,7 +204,8 @@ void Variant::check_expression_(const Expr& e, const std::string& field, bool sc
 
 void Variant::score(const std::function<Expr(Expr, const Position&)>& step) {
   const std::string field = fmt::format("score step {}", score_steps_.size() + 1);
-  const Expr e = declare_part(name_, field, [&] { return step(symbolic_score(), symbolic_position()); });
+  const Expr e =
+      declare_part(name_, field, [&] { return step(symbolic_score(), symbolic_position()); });
   if (!e.defined() || e.type() != Halide::Float(32)) {
     throw DeclarationError(name_, field, e.defined() ? "of type " + text_of(e.type()) : "undefined",
                            "a score step maps a float32 score to a float32 score",
@@ -204,7 +229,9 @@ void Variant::keep(const Mask& mask) {
 
 void Variant::returns(Output output) {
   switch (output) {
-    case Output::Lse: returns_lse_ = true; return;
+    case Output::Lse:
+      returns_lse_ = true;
+      return;
   }
 }
 
@@ -224,8 +251,8 @@ std::string Variant::canonical_text() const {
   std::string text = fmt::format("variant {}\n", name_);
   for (const auto& p : parameters_) {
     if (p->kind == Parameter::Kind::Scalar) {
-      text += fmt::format("scalar {} {} in {}{}, {}]\n", text_of(p->type), p->name, p->exclusive_minimum ? "(" : "[",
-                          p->minimum, p->maximum);
+      text += fmt::format("scalar {} {} in {}{}, {}]\n", text_of(p->type), p->name,
+                          p->exclusive_minimum ? "(" : "[", p->minimum, p->maximum);
     } else {
       text += fmt::format("table {} {}(", text_of(p->type), p->name);
       for (size_t i = 0; i < p->axes.size(); ++i) {

@@ -10,7 +10,8 @@
 #include <fovea/dsl/variant.h>
 
 namespace fovea {
-// The Halide vocabulary a declaration needs; operators and functions of an Expr are found without it.
+// The Halide vocabulary a declaration needs; operators and functions of an Expr are found without
+// it.
 using Halide::abs;
 using Halide::cast;
 using Halide::clamp;

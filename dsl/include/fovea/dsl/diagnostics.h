@@ -11,7 +11,8 @@ namespace fovea {
 // variant, field and value say where, rule says what is allowed, fix how to get there.
 class DeclarationError : public std::runtime_error {
  public:
-  DeclarationError(std::string variant, std::string field, std::string value, std::string rule, std::string fix);
+  DeclarationError(std::string variant, std::string field, std::string value, std::string rule,
+                   std::string fix);
 
   const std::string& variant() const { return variant_; }
   const std::string& field() const { return field_; }

@@ -1,5 +1,5 @@
-// evaluate.h: an interpreter for the Halide expressions of a declaration. No code is generated or run.
-// SPDX-License-Identifier: Apache-2.0
+// evaluate.h: an interpreter for the Halide expressions of a declaration. No code is generated or
+// run. SPDX-License-Identifier: Apache-2.0
 #ifndef FOVEA_DSL_EVALUATE_H
 #define FOVEA_DSL_EVALUATE_H
 
@@ -13,8 +13,8 @@
 
 namespace fovea {
 
-// One value per lane: reals for float expressions, integers for int, uint and bool ones (0 or 1). A vector of size 1
-// stands for all lanes.
+// One value per lane: reals for float expressions, integers for int, uint and bool ones (0 or 1). A
+// vector of size 1 stands for all lanes.
 template <typename Real>
 struct Lanes {
   bool is_real = false;
@@ -30,13 +30,15 @@ template <typename Real>
 struct Environment {
   size_t lanes = 1;
   std::map<std::string, Lanes<Real>> variables;
-  // Entry of a table (name without prefix) at already evaluated indices; called once per lane, must clamp.
+  // Entry of a table (name without prefix) at already evaluated indices; called once per lane, must
+  // clamp.
   std::function<double(const std::string& table, const std::vector<int64_t>& indices)> table;
 };
 
-// Float operations are done in Real (double: the reference; float: the plain f32 yardstick), integer ones with the
-// wrap-around of their type; division and remainder as Halide defines them (Euclidean, x / 0 = 0). Throws
-// std::invalid_argument naming an operation or a variable it does not know.
+// Float operations are done in Real (double: the reference; float: the plain f32 yardstick),
+// integer ones with the wrap-around of their type; division and remainder as Halide defines them
+// (Euclidean, x / 0 = 0). Throws std::invalid_argument naming an operation or a variable it does
+// not know.
 template <typename Real>
 Lanes<Real> evaluate(const Expr& e, const Environment<Real>& environment);
 

@@ -21,7 +21,8 @@ struct Axis {
   int64_t extent = 0;  // Fixed only
 
   // A plain number is an axis of exactly that extent.
-  Axis(int64_t fixed_extent) : kind(Kind::Fixed), extent(fixed_extent) {}  // NOLINT(google-explicit-constructor)
+  Axis(int64_t fixed_extent)
+      : kind(Kind::Fixed), extent(fixed_extent) {}  // NOLINT(google-explicit-constructor)
   explicit Axis(Kind k) : kind(k) {}
 };
 
@@ -54,13 +55,14 @@ template <typename T>
 constexpr bool is_parameter_type = std::is_same_v<T, float> || std::is_same_v<T, int>;
 
 // Throws DeclarationError when an index list does not fit the table.
-Expr table_entry(const std::string& variant, const Parameter& table, const std::vector<Expr>& indices);
+Expr table_entry(const std::string& variant, const Parameter& table,
+                 const std::vector<Expr>& indices);
 void restrict_range(const std::string& variant, Parameter& scalar, double minimum, double maximum,
                     bool exclusive_minimum);
 }  // namespace detail
 
-// A number bound at run time; use it like any Expr. The range belongs to the contract: the generated function refuses
-// values outside it.
+// A number bound at run time; use it like any Expr. The range belongs to the contract: the
+// generated function refuses values outside it.
 template <typename T>
 class Scalar : public Expr {
  public:
@@ -88,8 +90,8 @@ class Scalar : public Expr {
   std::shared_ptr<Parameter> parameter_;
 };
 
-// An array bound at run time. table(i, j) reads one entry; indices are clamped into the extents, so a masked position can
-// never read outside.
+// An array bound at run time. table(i, j) reads one entry; indices are clamped into the extents, so
+// a masked position can never read outside.
 template <typename T>
 class Table {
  public:

@@ -11,19 +11,21 @@ namespace fovea {
 
 using Halide::Expr;
 
-// All Int(32). q and k are absolute positions: query row i of a sequence sits at q_offset + i (q_offset defaults to
-// kv_len - q_len, bottom-right alignment), key row j at j. q_len and kv_len are those of the sequence.
+// All Int(32). q and k are absolute positions: query row i of a sequence sits at q_offset + i
+// (q_offset defaults to kv_len - q_len, bottom-right alignment), key row j at j. q_len and kv_len
+// are those of the sequence.
 struct Position {
   Expr batch, head, kv_head;
   Expr q, k;
   Expr q_len, kv_len;
 };
 
-// The position every declaration is written against: variables with the names of the fields. A pipeline substitutes its
-// own expressions for them, the reference binds them to numbers.
+// The position every declaration is written against: variables with the names of the fields. A
+// pipeline substitutes its own expressions for them, the reference binds them to numbers.
 Position symbolic_position();
 
-// The score that enters a score step: product times scale, and what earlier steps made of it. Float(32).
+// The score that enters a score step: product times scale, and what earlier steps made of it.
+// Float(32).
 Expr symbolic_score();
 
 // True for the names above ("batch" … "kv_len", "score"), which parameters cannot take.

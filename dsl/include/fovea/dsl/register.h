@@ -11,20 +11,21 @@ namespace fovea {
 
 using Declare = void (*)(Variant&);
 
-// Remembers a declaration without running it, so that an error in it can be reported by name and not before main().
+// Remembers a declaration without running it, so that an error in it can be reported by name and
+// not before main().
 bool register_variant(const char* name, const char* file, int line, Declare declare);
 
-// Runs every registered declaration and returns the variants sorted by name. Throws DeclarationError: a rule broken in a
-// declaration, or two declarations of one name.
+// Runs every registered declaration and returns the variants sorted by name. Throws
+// DeclarationError: a rule broken in a declaration, or two declarations of one name.
 std::vector<Variant> declared_variants();
 
 }  // namespace fovea
 
 // FOVEA_VARIANT(causal, v) { v.keep(fovea::masks::causal()); }
-#define FOVEA_VARIANT(name, v)                                                        \
-  static void fovea_declare_##name(::fovea::Variant& v);                              \
-  [[maybe_unused]] static const bool fovea_registered_##name =                        \
-      ::fovea::register_variant(#name, __FILE__, __LINE__, &fovea_declare_##name);    \
+#define FOVEA_VARIANT(name, v)                                                     \
+  static void fovea_declare_##name(::fovea::Variant& v);                           \
+  [[maybe_unused]] static const bool fovea_registered_##name =                     \
+      ::fovea::register_variant(#name, __FILE__, __LINE__, &fovea_declare_##name); \
   static void fovea_declare_##name([[maybe_unused]] ::fovea::Variant& v)
 
 #endif

@@ -18,11 +18,13 @@ namespace fovea {
 
 // Outputs besides the attention itself.
 enum class Output { Lse };
-inline constexpr Output lse = Output::Lse;  // natural-log sum of exponentials, f32, (batch, head, row)
+inline constexpr Output lse =
+    Output::Lse;  // natural-log sum of exponentials, f32, (batch, head, row)
 
 // out(b,h,q,:) = sum_k w(q,k) v(b,kh,k,:),  w = softmax over visible k of steps(scale * <q, k>)
-// The steps are applied in the order of their declaration to the scaled score, the masks last: a hidden key has weight
-// exactly 0 whatever its row holds. Everything else (pipelines, reference, C interface, tests, hash) is derived from this.
+// The steps are applied in the order of their declaration to the scaled score, the masks last: a
+// hidden key has weight exactly 0 whatever its row holds. Everything else (pipelines, reference, C
+// interface, tests, hash) is derived from this.
 class Variant {
  public:
   explicit Variant(std::string name, std::string file = "", int line = 0);
@@ -30,14 +32,17 @@ class Variant {
   // One line saying what the variant is; shown by `fovea list`.
   void summary(std::string text);
 
-  // Run-time parameters. The name is an identifier, unique in the variant, and becomes a field of its params structure.
+  // Run-time parameters. The name is an identifier, unique in the variant, and becomes a field of
+  // its params structure.
   template <typename T>
   Scalar<T> scalar(const std::string& name) {
-    return Scalar<T>(name_, add_parameter_(name, Parameter::Kind::Scalar, Halide::type_of<T>(), {}));
+    return Scalar<T>(name_,
+                     add_parameter_(name, Parameter::Kind::Scalar, Halide::type_of<T>(), {}));
   }
   template <typename T>
   Table<T> table(const std::string& name, std::initializer_list<Axis> axes) {
-    return Table<T>(name_, add_parameter_(name, Parameter::Kind::Table, Halide::type_of<T>(), axes));
+    return Table<T>(name_,
+                    add_parameter_(name, Parameter::Kind::Table, Halide::type_of<T>(), axes));
   }
 
   // step(s, p): Float(32) from the score so far. Several steps are applied in order.
@@ -61,7 +66,8 @@ class Variant {
   Expr mask() const;         // conjunction of all masks; const true when there are none
   bool returns_lse() const { return returns_lse_; }
 
-  // The declaration as text, one statement a line; equal texts mean equal kernels. Stable across runs and machines.
+  // The declaration as text, one statement a line; equal texts mean equal kernels. Stable across
+  // runs and machines.
   std::string canonical_text() const;
   uint64_t hash() const;  // FNV-1a of canonical_text()
 
@@ -69,8 +75,8 @@ class Variant {
   void check() const;
 
  private:
-  std::shared_ptr<Parameter> add_parameter_(const std::string& name, Parameter::Kind kind, Halide::Type type,
-                                            std::vector<Axis> axes);
+  std::shared_ptr<Parameter> add_parameter_(const std::string& name, Parameter::Kind kind,
+                                            Halide::Type type, std::vector<Axis> axes);
   void check_expression_(const Expr& e, const std::string& field, bool score_allowed) const;
 
   std::string name_, file_, summary_;
@@ -81,8 +87,8 @@ class Variant {
   bool returns_lse_ = false;
 };
 
-// How a table entry appears inside a declaration: a pure call named table_prefix + name. Pipelines turn it into a clamped
-// load, the reference into a look-up.
+// How a table entry appears inside a declaration: a pure call named table_prefix + name. Pipelines
+// turn it into a clamped load, the reference into a look-up.
 inline constexpr const char* table_prefix = "table.";
 
 }  // namespace fovea

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# Warnings for our own code only: never on by themselves in a project that builds fovea as a part.
+function(fovea_warnings target)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+  if(FOVEA_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+  endif()
+endfunction()

@@ -1,0 +1,13 @@
+// causal.cpp: each token sees itself and what came before (GPT).
+// SPDX-License-Identifier: Apache-2.0
+#include <fovea/dsl.h>
+
+using namespace fovea;
+
+// Bottom-right aligned by default: with q_len < kv_len the last query sees the last key
+// (FlashAttention's convention since 2.1); q_offset = 0 gives PyTorch's top-left alignment.
+FOVEA_VARIANT(causal, v) {
+  v.summary("each token sees itself and what came before: GPT");
+  v.keep(masks::causal());
+  v.returns(lse);
+}

@@ -1,0 +1,41 @@
+// tile_status.h: which key blocks a block of query rows has to visit, in closed form from the mask
+// expression. SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_ANALYSIS_TILE_STATUS_H
+#define FOVEA_GENERATORS_ANALYSIS_TILE_STATUS_H
+
+#include <Halide.h>
+
+#include <fovea/dsl/variant.h>
+
+#include <cstdint>
+#include <string>
+
+namespace fovea {
+
+// Conditions (bool expressions) over the position variables other than q, k, the scalar parameters,
+// and
+//   q_first()   position of the first query row of the tile (block_rows rows follow each other)
+//   k_block()   index of the key block (keys k_block * key_block …)
+// Keys at or past kv_len are the caller's business: the conditions speak of the mask alone.
+struct TileStatus {
+  int block_rows = 0, key_block = 0;
+  Halide::Expr live;      // false: no row of the tile sees any key of the block
+  Halide::Expr full;      // true: every row sees every key
+  Halide::Expr live_key;  // over `k` instead of k_block: false: no row of the tile sees key k
+
+  // Why a condition fell back to its safe value ("every block is partial"), empty when the analysis
+  // holds.
+  std::string fallback;
+
+  static Halide::Expr q_first();
+  static Halide::Expr k_block();
+};
+
+// Derives the conditions and compares them with the mask itself, element by element, on small
+// domains with random parameters (seeded: same answer in every build). A condition that is ever
+// wrong is replaced by its safe value.
+TileStatus tile_status(const Variant& variant, int block_rows, int key_block);
+
+}  // namespace fovea
+
+#endif

@@ -1,0 +1,84 @@
+// child_process.cpp: running programs beside this one.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/emit/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "generators/emit/files.h"
+
+extern char** environ;
+
+namespace fovea {
+namespace {
+
+pid_t start(const ChildJob& job) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job.log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& a : job.command) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    throw std::runtime_error(
+        fmt::format("cannot start '{}': {}", job.command[0], std::strerror(error)));
+  return pid;
+}
+
+ChildResult result_of(int status) {
+  if (WIFEXITED(status))
+    return {WEXITSTATUS(status) == 0, fmt::format("exit status {}", WEXITSTATUS(status))};
+  return {false, fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))};
+}
+
+}  // namespace
+
+bool run_children(const std::vector<ChildJob>& jobs, int at_once,
+                  const std::function<void(size_t, const ChildResult&)>& finished) {
+  std::map<pid_t, size_t> running;
+  size_t next = 0;
+  bool ok = true;
+  while ((ok && next < jobs.size()) || !running.empty()) {
+    if (ok && next < jobs.size() && running.size() < static_cast<size_t>(at_once)) {
+      running[start(jobs[next])] = next;
+      ++next;
+      continue;
+    }
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, 0);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0)
+      throw std::runtime_error(
+          fmt::format("cannot wait for child processes: {}", std::strerror(errno)));
+    const auto job = running.find(pid);
+    if (job == running.end()) continue;
+    const ChildResult result = result_of(status);
+    ok = ok && result.ok;
+    finished(job->second, result);
+    running.erase(job);
+  }
+  return ok;
+}
+
+void run_program(const std::vector<std::string>& command, const std::filesystem::path& log) {
+  run_children({{command[0], command, log}}, 1, [&](size_t, const ChildResult& result) {
+    if (!result.ok)
+      throw std::runtime_error(
+          fmt::format("'{}' failed with {}:\n{}", command[0], result.how, read_file(log)));
+  });
+}
+
+}  // namespace fovea

@@ -1,0 +1,175 @@
+// emit_library.cpp: kernels in parallel processes, then one object and the texts around it.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/emit/emit_library.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <set>
+#include <stdexcept>
+
+#include "generators/emit/child_process.h"
+#include "generators/emit/files.h"
+
+namespace fovea {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+fs::path kernel_file(const EmitOptions& options, const PlannedKernel& k, const char* extension) {
+  return options.out / "kernels" / (kernel_name(k.spec) + extension);
+}
+
+// Everything that decides the code of a kernel, as one number.
+std::string identity_of(const PlannedKernel& k, const Variant& variant,
+                        const std::string& compiler_identity) {
+  const TargetRow& target = *find_target(k.spec.target);
+  return hash_text(hash_bytes(fmt::format("{}\n{}\n{}\n{}\n{}", k.symbol, variant.canonical_text(),
+                                          k.schedule.text(), kernel_target(target).to_string(),
+                                          compiler_identity)));
+}
+
+std::string compiler_identity(const EmitOptions& options) {
+  uint64_t hash = hash_bytes(
+      fmt::format("{}.{}.{}", HALIDE_VERSION_MAJOR, HALIDE_VERSION_MINOR, HALIDE_VERSION_PATCH));
+  if (options.identity_files.empty()) return hash_text(hash_bytes(read_file(options.self), hash));
+  for (const std::string& file : options.identity_files) hash = hash_bytes(read_file(file), hash);
+  return hash_text(hash);
+}
+
+// True when the kernel's object is there and was made from the same identity; then its facts are
+// read back.
+bool reuse(PlannedKernel& k, const std::string& identity, const EmitOptions& options) {
+  const fs::path facts = kernel_file(options, k, ".json");
+  if (!fs::exists(facts) || !fs::exists(kernel_file(options, k, ".o"))) return false;
+  const Json json = Json::parse(read_file(facts), nullptr, false);
+  if (json.is_discarded() || json.value("identity", "") != identity) return false;
+  k.facts.block_rows = json.at("block_rows");
+  k.facts.scratch_bytes = json.at("scratch_bytes");
+  k.facts.tile_fallback = json.at("tile_fallback");
+  return true;
+}
+
+void compile_missing(LibraryPlan& plan, const EmitOptions& options) {
+  const std::string compiler = compiler_identity(options);
+  std::vector<ChildJob> jobs;
+  std::vector<std::pair<PlannedKernel*, std::string>> missing;
+  for (PlannedKernel& k : plan.kernels) {
+    const std::string identity = identity_of(k, plan.variants[k.variant], compiler);
+    if (reuse(k, identity, options)) continue;
+    // A record without its object, or the reverse, must not survive an interruption.
+    fs::remove(kernel_file(options, k, ".json"));
+    std::vector<std::string> command = {
+        options.self.string(), "emit-kernel", "--library", plan.name, "--kernel",
+        kernel_name(k.spec),   "--identity",  identity,    "--out",   options.out.string()};
+    if (options.by_products.assembly) command.emplace_back("--assembly");
+    if (options.by_products.statement) command.emplace_back("--statement");
+    jobs.push_back({kernel_name(k.spec), command, kernel_file(options, k, ".log")});
+    missing.emplace_back(&k, identity);
+  }
+  size_t done = 0;
+  std::string failure;
+  run_children(jobs, options.jobs, [&](size_t i, const ChildResult& result) {
+    const std::string log = read_file(jobs[i].log);
+    fmt::print(stderr, "[{}/{}] {}{}\n", ++done, jobs.size(), jobs[i].name,
+               result.ok ? "" : ": failed");
+    if (!log.empty()) fmt::print(stderr, "{}", log);
+    if (!result.ok)
+      failure = fmt::format("kernel {} failed with {}:\n{}", jobs[i].name, result.how, log);
+    if (result.ok && !reuse(*missing[i].first, missing[i].second, options)) {
+      failure = fmt::format("kernel {} left no record", jobs[i].name);
+    }
+  });
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
+
+// Objects of kernels that are no longer asked for would be found by nobody, but confuse who looks.
+void remove_leftovers(const LibraryPlan& plan, const EmitOptions& options) {
+  std::set<std::string> names;
+  for (const PlannedKernel& k : plan.kernels) names.insert(kernel_name(k.spec));
+  for (const auto& entry : fs::directory_iterator(options.out / "kernels")) {
+    if (parse_kernel_name(entry.path().stem().string()) &&
+        !names.count(entry.path().stem().string()))
+      fs::remove(entry.path());
+  }
+}
+
+// One object with all kernels and one Halide runtime. The kernels take their memory from the
+// worker's scratch; every symbol but the entry points becomes local, so that neither another
+// generated library nor another user of Halide in the same program shares anything with it by
+// accident.
+void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
+  const fs::path combined = options.out / (plan.name + "_kernels.o"),
+                 log = options.out / "link.log";
+  const fs::path kernels = options.out / "kernels.tmp.o",
+                 runtime = options.out / "halide_runtime.o";
+  fs::file_time_type newest = fs::file_time_type::min();
+  std::vector<std::string> link = {options.linker, "-r", "-o", kernels.string()};
+  for (const PlannedKernel& k : plan.kernels) {
+    const fs::path object = kernel_file(options, k, ".o");
+    link.push_back(object.string());
+    newest = std::max(newest, fs::last_write_time(object));
+  }
+  std::string visible = "fovea_halide_do_par_for\n";
+  for (const PlannedKernel& k : plan.kernels) visible += k.symbol + "_argv\n";
+  const fs::path visible_list = options.out / "visible_symbols.txt";
+  write_if_changed(visible_list, visible);
+  newest = std::max(newest, fs::last_write_time(visible_list));
+  if (fs::exists(combined) && fs::last_write_time(combined) >= newest) return;
+
+  const Halide::Target generic(fmt::format("{}", plan.targets.front()->halide));
+  // The runtime runs before any choice of a kernel: baseline instructions only.
+  Halide::compile_standalone_runtime(runtime.string(),
+                                     Halide::Target(generic.os, generic.arch, generic.bits));
+  const fs::path linked = options.out / "linked.tmp.o";
+  run_program(link, log);
+  run_program({options.objcopy, "--redefine-sym", "halide_malloc=fovea_scratch_allocate",
+               "--redefine-sym", "halide_free=fovea_scratch_release", kernels.string()},
+              log);
+  run_program({options.linker, "-r", "-o", linked.string(), kernels.string(), runtime.string()},
+              log);
+  run_program({options.objcopy, "--redefine-sym", "halide_do_par_for=fovea_halide_do_par_for",
+               linked.string()},
+              log);
+  run_program({options.objcopy, "--keep-global-symbols=" + visible_list.string(), linked.string()},
+              log);
+  fs::rename(linked, combined);
+  for (const fs::path& p : {kernels, runtime, log}) fs::remove(p);
+}
+
+}  // namespace
+
+void emit_kernel(const LibraryPlan& plan, const PlannedKernel& k, const std::string& identity,
+                 const EmitOptions& options) {
+  const fs::path object = kernel_file(options, k, ".o"),
+                 temporary = kernel_file(options, k, ".tmp.o");
+  const KernelFacts facts = compile_kernel(plan.variants[k.variant], k.spec, k.schedule, k.symbol,
+                                           temporary.string(), options.by_products);
+  if (!facts.tile_fallback.empty()) {
+    fmt::print(stderr, "  note: every key block is treated as partly visible: {}\n",
+               facts.tile_fallback);
+  }
+  fs::rename(temporary, object);
+  const Json json = {{"identity", identity},
+                     {"block_rows", facts.block_rows},
+                     {"scratch_bytes", facts.scratch_bytes},
+                     {"tile_fallback", facts.tile_fallback}};
+  write_if_changed(kernel_file(options, k, ".json"), json.dump(2) + "\n");
+}
+
+void emit_library(LibraryPlan plan, const EmitOptions& options) {
+  fs::create_directories(options.out / "kernels");
+  fs::create_directories(options.out / "include");
+  compile_missing(plan, options);
+  remove_leftovers(plan, options);
+  link_kernels(plan, options);
+  write_if_changed(options.out / "include" / (plan.name + ".h"), c_header(plan));
+  write_if_changed(options.out / "include" / (plan.name + ".hpp"), cpp_header(plan));
+  write_if_changed(options.out / (plan.name + "_registry.cpp"), registry_source(plan));
+  write_if_changed(options.out / (plan.name + ".json"), manifest(plan));
+}
+
+}  // namespace fovea

@@ -1,0 +1,138 @@
+// library_plan.cpp: request -> list of kernels.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+
+#include "generators/emit/library_spec.h"
+
+namespace fovea {
+namespace {
+
+// Head dimensions beyond this would need tiles of d_v of another shape; nothing published comes
+// near.
+constexpr int max_head_dim = 1024;
+
+[[noreturn]] void refuse(const std::string& field, const std::string& value,
+                         const std::string& allowed) {
+  throw std::invalid_argument(fmt::format("{} '{}': allowed is {}", field, value, allowed));
+}
+
+std::vector<std::string> all_target_names() {
+  std::vector<std::string> names;
+  for (const TargetRow& row : target_table()) names.emplace_back(row.name);
+  return names;
+}
+
+template <typename T>
+void refuse_duplicates(const std::string& field, std::vector<T> values, auto&& text) {
+  std::sort(values.begin(), values.end());
+  const auto twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end()) refuse(field, text(*twice), "each value once");
+}
+
+std::vector<Variant> choose_variants(const std::vector<std::string>& names,
+                                     std::vector<Variant> declared) {
+  if (declared.empty())
+    throw std::invalid_argument("no variant is declared; use FOVEA_VARIANT(name, v) { … }");
+  if (names.empty()) return declared;
+  std::vector<std::string> known;
+  for (const Variant& v : declared) known.push_back(v.name());
+  std::vector<Variant> chosen;
+  for (const std::string& name : names) {
+    const auto it = std::find_if(declared.begin(), declared.end(),
+                                 [&](const Variant& v) { return v.name() == name; });
+    if (it == declared.end())
+      refuse("variant", name, fmt::format("one of the declared: {}", fmt::join(known, ", ")));
+    chosen.push_back(*it);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::pair<int, int> parse_head_dims(const std::string& text) {
+  const auto number = [&](std::string_view part) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || value < 1 ||
+        value > max_head_dim) {
+      refuse("head dimension", text, fmt::format("D or D_QK/D_V, each 1 to {}", max_head_dim));
+    }
+    return value;
+  };
+  const std::string_view view = text;
+  const size_t slash = view.find('/');
+  if (slash == std::string_view::npos) return {number(view), number(view)};
+  return {number(view.substr(0, slash)), number(view.substr(slash + 1))};
+}
+
+std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> declared) {
+  const auto identifier = [](const std::string& s) {
+    return !s.empty() && !(s[0] >= '0' && s[0] <= '9') &&
+           std::all_of(s.begin(), s.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_';
+           });
+  };
+  if (!identifier(request.name)) {
+    refuse("library name", request.name,
+           "an identifier of C: letters, digits and underscores, no digit first");
+  }
+  LibraryPlan plan;
+  plan.name = request.name;
+  plan.variants = choose_variants(request.variants, std::move(declared));
+  const auto as_is = [](const std::string& s) { return s; };
+  refuse_duplicates("variant", request.variants, as_is);
+
+  for (const std::string& name : request.targets) {
+    const TargetRow* row = find_target(name);
+    if (!row) refuse("target", name, fmt::format("one of {}", fmt::join(all_target_names(), ", ")));
+    plan.targets.push_back(row);
+  }
+  refuse_duplicates("target", request.targets, as_is);
+  if (plan.targets.empty()) {
+    for (const TargetRow& row : target_table()) plan.targets.push_back(&row);
+  }
+  for (const std::string& dtype : request.dtypes) {
+    if (dtype != "f32") refuse("dtype", dtype, "f32 in this version");
+  }
+  for (const std::string& pass : request.passes) {
+    if (pass != "prefill") refuse("pass", pass, "prefill in this version");
+  }
+  if (request.dtypes.empty() || request.passes.empty() || request.head_dims.empty()) {
+    throw std::invalid_argument("dtypes, passes and head dimensions each need at least one value");
+  }
+  std::vector<std::pair<int, int>> dims;
+  for (const std::string& text : request.head_dims) dims.push_back(parse_head_dims(text));
+  refuse_duplicates("head dimension", dims,
+                    [](const auto& d) { return fmt::format("{}/{}", d.first, d.second); });
+  refuse_duplicates("dtype", request.dtypes, as_is);
+  refuse_duplicates("pass", request.passes, as_is);
+
+  for (size_t i = 0; i < plan.variants.size(); ++i) {
+    for (const std::string& pass : request.passes) {
+      for (const std::string& dtype : request.dtypes) {
+        for (const auto& [d_qk, d_v] : dims) {
+          for (const TargetRow* target : plan.targets) {
+            PlannedKernel k;
+            k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name};
+            k.variant = i;
+            k.symbol = plan.name + "__" + kernel_name(k.spec);
+            k.schedule = default_prefill_schedule(*target, d_qk, d_v);
+            plan.kernels.push_back(std::move(k));
+          }
+        }
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace fovea

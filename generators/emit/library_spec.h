@@ -1,0 +1,63 @@
+// library_spec.h: what a generated library consists of.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_EMIT_LIBRARY_SPEC_H
+#define FOVEA_GENERATORS_EMIT_LIBRARY_SPEC_H
+
+#include <fovea/dsl/variant.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generators/emit/compile_kernel.h"
+#include "generators/emit/kernel_spec.h"
+#include "generators/schedules/prefill_cpu.h"
+
+namespace fovea {
+
+// The request, as fovea_add_library passes it on.
+struct LibraryRequest {
+  std::string name;
+  std::vector<std::string> variants;  // empty: all declared ones
+  std::vector<std::string> targets;   // empty: every target of the building machine's architecture
+  std::vector<std::string> dtypes;
+  std::vector<std::string> head_dims;  // "64", "192/128"
+  std::vector<std::string> passes;
+};
+
+struct PlannedKernel {
+  KernelSpec spec;
+  size_t variant = 0;  // index into LibraryPlan::variants
+  std::string symbol;  // <library>__<kernel name>: two libraries of one program may hold variants
+                       // of one name
+  PrefillCpuSchedule schedule;
+  KernelFacts facts;  // known after compilation
+};
+
+// Resolved request. The list of kernels here is the one list that registry, header, manifest and
+// tests are made from.
+struct LibraryPlan {
+  std::string name;
+  std::vector<Variant> variants;
+  std::vector<const TargetRow*> targets;
+  std::vector<PlannedKernel> kernels;
+};
+
+// Throws std::invalid_argument naming the field, its value and what is allowed.
+LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> declared);
+
+// Texts of the generated files.
+std::string c_header(const LibraryPlan& plan);
+std::string cpp_header(const LibraryPlan& plan);
+std::string registry_source(const LibraryPlan& plan);
+std::string manifest(const LibraryPlan& plan);
+
+// "32", "192/128" -> (d_qk, d_v)
+std::pair<int, int> parse_head_dims(const std::string& text);
+
+// 16 hexadecimal digits, as everywhere a variant hash is shown.
+std::string hash_text(uint64_t hash);
+
+}  // namespace fovea
+
+#endif

@@ -1,0 +1,67 @@
+// manifest.cpp: the JSON description of a generated library, for tools.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fovea/fovea.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+#include "generators/emit/library_spec.h"
+
+namespace fovea {
+
+std::string manifest(const LibraryPlan& plan) {
+  using Json = nlohmann::ordered_json;
+  Json root;
+  root["schema"] = 1;
+  root["library"] = plan.name;
+  root["fovea"] =
+      fmt::format("{}.{}.{}", FOVEA_VERSION_MAJOR, FOVEA_VERSION_MINOR, FOVEA_VERSION_PATCH);
+  root["halide"] =
+      fmt::format("{}.{}.{}", HALIDE_VERSION_MAJOR, HALIDE_VERSION_MINOR, HALIDE_VERSION_PATCH);
+  for (const Variant& v : plan.variants) {
+    Json parameters = Json::array();
+    for (const auto& p : v.parameters()) {
+      Json row;
+      row["name"] = p->name;
+      row["kind"] = p->kind == Parameter::Kind::Scalar ? "scalar" : "table";
+      row["type"] = p->type.is_float() ? "f32" : "i32";
+      if (p->kind == Parameter::Kind::Scalar) {
+        row["minimum"] = std::isinf(p->minimum) ? Json() : Json(p->minimum);
+        row["maximum"] = std::isinf(p->maximum) ? Json() : Json(p->maximum);
+        row["exclusive_minimum"] = p->exclusive_minimum;
+      } else {
+        row["rank"] = p->axes.size();
+      }
+      parameters.push_back(std::move(row));
+    }
+    root["variants"].push_back({{"name", v.name()},
+                                {"summary", v.summary_text()},
+                                {"hash", hash_text(v.hash())},
+                                {"declaration", v.canonical_text()},
+                                {"parameters", std::move(parameters)},
+                                {"returns_lse", v.returns_lse()}});
+  }
+  for (const TargetRow* t : plan.targets) {
+    root["targets"].push_back(
+        {{"name", t->name}, {"architecture", t->architecture}, {"halide", t->halide}});
+  }
+  for (const PlannedKernel& k : plan.kernels) {
+    root["kernels"].push_back({{"name", kernel_name(k.spec)},
+                               {"variant", k.spec.variant},
+                               {"pass", k.spec.pass},
+                               {"dtype", k.spec.dtype},
+                               {"d_qk", k.spec.d_qk},
+                               {"d_v", k.spec.d_v},
+                               {"target", k.spec.target},
+                               {"symbol", k.symbol + "_argv"},
+                               {"schedule", k.schedule.text()},
+                               {"block_rows", k.facts.block_rows},
+                               {"scratch_bytes", k.facts.scratch_bytes},
+                               {"tile_fallback", k.facts.tile_fallback}});
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace fovea

@@ -1,0 +1,43 @@
+// prefill_cpu.h: the CPU schedule of the prefill pass and its parameters.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_SCHEDULES_PREFILL_CPU_H
+#define FOVEA_GENERATORS_SCHEDULES_PREFILL_CPU_H
+
+#include <string>
+
+#include "generators/pipelines/prefill.h"
+#include "generators/targets/target_table.h"
+
+namespace fovea {
+
+// Query rows are the vector lanes; keys and values enter as scalars that are broadcast. Register
+// use of the two inner loops: row_vectors * key_tile (or * feature_group) accumulators, row_vectors
+// operands, one broadcast.
+struct PrefillCpuSchedule {
+  int lanes = 0;          // floats of one vector of the target
+  int row_vectors = 0;    // vectors of query rows in a block: bq = lanes * row_vectors
+  int key_tile = 0;       // keys of one register tile of the products
+  int feature_group = 0;  // features of one register tile of weights * values; divides d_v
+  int key_block = 0;  // bk, a multiple of key_tile: scores of bq x bk stay in the first-level cache
+  int feature_unroll = 0;  // steps of the feature loop between two branches; divides d_qk
+  int key_unroll = 0;      // the same for the key loop of weights * values; divides key_block
+
+  int block_rows() const { return lanes * row_vectors; }
+  // "lanes=16 row_vectors=4 …": part of the kernel's identity, shown in the manifest.
+  std::string text() const;
+};
+
+// The documented default of a target for given head dimensions.
+PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, int d_qk, int d_v);
+
+// Throws std::invalid_argument naming the parameter, its value and the rule.
+void check(const PrefillCpuSchedule& schedule, int d_qk, int d_v);
+
+PrefillTiling tiling(const PrefillCpuSchedule& schedule, int d_qk, int d_v);
+
+// Applies the schedule. The pipeline must have been made with tiling(schedule, …).
+void schedule_prefill(PrefillPipeline& pipeline, const PrefillCpuSchedule& schedule);
+
+}  // namespace fovea
+
+#endif

@@ -1,0 +1,38 @@
+// target_table.h: the targets kernels can be compiled for. One row each; nothing else in the
+// generator knows a target. SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_TARGETS_TARGET_TABLE_H
+#define FOVEA_GENERATORS_TARGETS_TARGET_TABLE_H
+
+#include <Halide.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fovea {
+
+struct TargetRow {
+  const char* name;             // "x86-avx2", as in TARGETS and FOVEA_TARGET
+  const char* symbol;           // enumerator of runtime/include/fovea/targets.def
+  const char* architecture;     // "x86"
+  int preference;               // the largest usable one wins at run time
+  std::string needed_features;  // as an expression of FOVEA_CPU_MASK, for generated source
+  const char* halide;  // Halide target, complete: nothing of the machine that builds may leak in
+  int vector_bytes;
+  int vector_registers;
+  const char* tested_by;
+};
+
+std::span<const TargetRow> target_table();
+
+// nullptr when there is none of that name.
+const TargetRow* find_target(const std::string& name);
+
+// Features every CPU kernel is compiled with, whatever the target: no checks of its own (the
+// runtime has made them), no runtime inside, its first argument the worker's context, 64-bit
+// addressing.
+Halide::Target kernel_target(const TargetRow& row);
+
+}  // namespace fovea
+
+#endif

@@ -1,0 +1,18 @@
+// commands.h: the subcommands of a generator program.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_TOOL_COMMANDS_H
+#define FOVEA_GENERATORS_TOOL_COMMANDS_H
+
+namespace CLI {
+class App;
+}
+
+namespace fovea {
+
+void add_list_command(CLI::App& app);
+void add_show_command(CLI::App& app);
+void add_emit_commands(CLI::App& app);  // emit, and emit-kernel, which it starts once per kernel
+
+}  // namespace fovea
+
+#endif

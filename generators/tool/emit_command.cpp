@@ -1,0 +1,101 @@
+// emit_command.cpp: `emit` and `emit-kernel`.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fovea/dsl/register.h>
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "generators/emit/emit_library.h"
+#include "generators/tool/commands.h"
+
+namespace fovea {
+namespace {
+
+struct EmitArguments {
+  LibraryRequest request;
+  EmitOptions options;
+  std::string kernel, identity;
+};
+
+void add_by_products(CLI::App& command, EmitArguments& a) {
+  command.add_flag("--assembly", a.options.by_products.assembly,
+                   "keep the assembly of each kernel beside its object");
+  command.add_flag("--statement", a.options.by_products.statement,
+                   "keep the lowered Halide statement of each kernel");
+}
+
+void run_emit(EmitArguments& a) {
+  a.options.self = std::filesystem::read_symlink("/proc/self/exe");
+  if (a.options.jobs < 0)
+    throw std::invalid_argument(
+        fmt::format("--jobs is {}: allowed is 0 (one per CPU) and more", a.options.jobs));
+  if (a.options.jobs == 0)
+    a.options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  emit_library(plan_library(a.request, declared_variants()), a.options);
+}
+
+void run_emit_kernel(EmitArguments& a) {
+  const std::optional<KernelSpec> spec = parse_kernel_name(a.kernel);
+  if (!spec) throw std::invalid_argument(fmt::format("--kernel '{}': not a kernel name", a.kernel));
+  a.request.variants = {spec->variant};
+  a.request.targets = {spec->target};
+  a.request.dtypes = {spec->dtype};
+  a.request.passes = {spec->pass};
+  a.request.head_dims = {fmt::format("{}/{}", spec->d_qk, spec->d_v)};
+  const LibraryPlan plan = plan_library(a.request, declared_variants());
+  emit_kernel(plan, plan.kernels.front(), a.identity, a.options);
+}
+
+}  // namespace
+
+void add_emit_commands(CLI::App& app) {
+  auto a = std::make_shared<EmitArguments>();
+  a->request.dtypes = {"f32"};
+  a->request.passes = {"prefill"};
+  a->request.head_dims = {"64", "128"};
+  a->options.jobs = 0;
+
+  CLI::App* emit =
+      app.add_subcommand("emit", "write the objects, headers, registry and manifest of a library");
+  emit->footer(
+      "example: fovea emit --library my_attention --variant causal --target x86-avx2 --head-dim 64 "
+      "--out out");
+  emit->add_option("--library", a->request.name,
+                   "name of the library: prefix of its functions and files")
+      ->required();
+  emit->add_option("--out", a->options.out,
+                   "folder to write into; kernels found there are reused while they are valid")
+      ->required();
+  emit->add_option("--variant", a->request.variants,
+                   "variants to build; default: all declared ones");
+  emit->add_option("--target", a->request.targets, "targets; default: every x86 target");
+  emit->add_option("--dtype", a->request.dtypes, "element types")->capture_default_str();
+  emit->add_option("--head-dim", a->request.head_dims, "head dimensions, D or D_QK/D_V")
+      ->capture_default_str();
+  emit->add_option("--pass", a->request.passes, "passes")->capture_default_str();
+  emit->add_option("--jobs", a->options.jobs, "kernels compiled at once; 0: one per CPU")
+      ->capture_default_str();
+  emit->add_option(
+      "--identity-file", a->options.identity_files,
+      "files whose contents are part of every kernel's identity; default: this program");
+  emit->add_option("--linker", a->options.linker, "program that links objects (ld -r)")
+      ->capture_default_str();
+  emit->add_option("--objcopy", a->options.objcopy, "program that renames symbols")
+      ->capture_default_str();
+  add_by_products(*emit, *a);
+  emit->callback([a] { run_emit(*a); });
+
+  CLI::App* one = app.add_subcommand("emit-kernel", "compile one kernel; started by emit");
+  one->group("");  // not for people
+  one->add_option("--library", a->request.name)->required();
+  one->add_option("--out", a->options.out)->required();
+  one->add_option("--kernel", a->kernel)->required();
+  one->add_option("--identity", a->identity)->required();
+  add_by_products(*one, *a);
+  one->callback([a] { run_emit_kernel(*a); });
+}
+
+}  // namespace fovea

@@ -1,0 +1,82 @@
+// list_command.cpp: `list`.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fovea/dsl/register.h>
+#include <CLI/CLI.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "generators/emit/library_spec.h"
+#include "generators/tool/commands.h"
+
+namespace fovea {
+namespace {
+
+struct ListArguments {
+  bool json = false;
+  std::vector<std::string> head_dims = {"64", "128"};
+};
+
+void run_list(const ListArguments& a) {
+  const std::vector<Variant> variants = declared_variants();
+  LibraryRequest request;
+  request.name = "list";
+  request.dtypes = {"f32"};
+  request.passes = {"prefill"};
+  request.head_dims = a.head_dims;
+  LibraryPlan plan;
+  if (!variants.empty()) plan = plan_library(request, variants);
+
+  if (a.json) {
+    nlohmann::ordered_json root;
+    root["variants"] = root["kernels"] = root["targets"] = nlohmann::ordered_json::array();
+    for (const Variant& v : variants) {
+      root["variants"].push_back(
+          {{"name", v.name()}, {"summary", v.summary_text()}, {"hash", hash_text(v.hash())}});
+    }
+    for (const PlannedKernel& k : plan.kernels) {
+      root["kernels"].push_back({{"name", kernel_name(k.spec)},
+                                 {"variant", k.spec.variant},
+                                 {"pass", k.spec.pass},
+                                 {"dtype", k.spec.dtype},
+                                 {"d_qk", k.spec.d_qk},
+                                 {"d_v", k.spec.d_v},
+                                 {"target", k.spec.target},
+                                 {"schedule", k.schedule.text()}});
+    }
+    for (const TargetRow& t : target_table()) {
+      root["targets"].push_back({{"name", t.name},
+                                 {"architecture", t.architecture},
+                                 {"halide", t.halide},
+                                 {"tested_by", t.tested_by}});
+    }
+    fmt::print("{}\n", root.dump(2));
+    return;
+  }
+  fmt::print("variants\n");
+  for (const Variant& v : variants) fmt::print("  {:<24} {}\n", v.name(), v.summary_text());
+  fmt::print("targets\n");
+  for (const TargetRow& t : target_table()) fmt::print("  {:<24} {}\n", t.name, t.halide);
+  fmt::print("kernels (head dimensions {})\n", fmt::join(a.head_dims, ", "));
+  for (const PlannedKernel& k : plan.kernels)
+    fmt::print("  {:<60} {}\n", kernel_name(k.spec), k.schedule.text());
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app) {
+  auto a = std::make_shared<ListArguments>();
+  CLI::App* list =
+      app.add_subcommand("list", "variants, targets and the kernels that emit would build of them");
+  list->footer("example: fovea list --json");
+  list->add_flag("--json", a->json, "one JSON object with variants, kernels and targets");
+  list->add_option("--head-dim", a->head_dims, "head dimensions of the listed kernels")
+      ->capture_default_str();
+  list->callback([a] { run_list(*a); });
+}
+
+}  // namespace fovea
