@@ -55,6 +55,7 @@ bool check(SentenceEncoder* encoder, const std::filesystem::path& path, std::ost
   };
 
   std::vector<TokenIds> ids;
+  ids.reserve(fixture.sentences.size());
   std::size_t equal = 0;
   for (const FixtureSentence& sentence : fixture.sentences) {
     if (sentence.embedding.size() != static_cast<std::size_t>(encoder->dimension())) {
@@ -80,6 +81,7 @@ bool check(SentenceEncoder* encoder, const std::filesystem::path& path, std::ost
         "token ids equal: " + std::to_string(equal) + " of " + std::to_string(ids.size()));
 
   std::vector<Embedding> alone;
+  alone.reserve(ids.size());
   for (const TokenIds& sentence : ids) alone.push_back(encoder->encode_batch({sentence}).front());
   const std::vector<Embedding> batched = encoder->encode_batch(ids, Padding::Poison);
 

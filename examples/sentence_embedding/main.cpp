@@ -85,6 +85,7 @@ void embed_and_print(SentenceEncoder* encoder, const Options& options) {
       encoder->bert().attention_seconds()};
 
   std::vector<EmbeddedSentence> sentences;
+  sentences.reserve(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
     sentences.push_back({texts[i], ids[i].size(), std::move(embeddings[i])});
   }

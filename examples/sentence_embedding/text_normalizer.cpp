@@ -6,11 +6,15 @@
 #include <unicode/unistr.h>
 #include <unicode/utf8.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 
 namespace sentence_embedding {
 namespace {
+
+// ICU counts in 32 bits, and taking a text apart can make it several times longer.
+constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
 
 // General categories as of Unicode 8.0: the tables that the model's tokenizer was built with. Later
 // characters have no category there, so that, say, a combining mark of Unicode 14 is a letter like
@@ -64,11 +68,16 @@ icu::UnicodeString clean(std::string_view text) {
 }  // namespace
 
 void require_utf8(std::string_view text) {
+  if (text.size() > kMaxBytes) {
+    throw std::runtime_error(std::to_string(text.size()) + " bytes, allowed are " +
+                             std::to_string(kMaxBytes));
+  }
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t start = i;
     UChar32 c = 0;
-    U8_NEXT(bytes, i, text.size(), c);
+    U8_NEXT(bytes, i, text.size(),
+            c);  // NOLINT(bugprone-inc-dec-in-conditions): inside ICU's macro
     if (c < 0)
       throw std::runtime_error("byte " + std::to_string(start + 1) + " is not valid UTF-8");
   }

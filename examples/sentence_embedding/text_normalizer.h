@@ -10,7 +10,8 @@
 
 namespace sentence_embedding {
 
-// Throws std::runtime_error naming the first byte that is not part of a valid UTF-8 character.
+// Throws std::runtime_error naming the first byte that is not part of a valid UTF-8 character, and
+// on texts above 64 MiB.
 void require_utf8(std::string_view text);
 
 // Cleans, decomposes (NFD), strips accents, lower-cases and splits at spaces; every CJK and every
