@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fovea/dsl.h>
+
+using namespace fovea;
+
+FOVEA_VARIANT(causal, v) {
+  v.summary("each token sees itself and what came before");
+  v.keep(masks::causal());
+  v.returns(lse);
+}
+
+FOVEA_VARIANT(recent, v) {
+  auto window = v.scalar<int>("window").at_least(1);
+  v.summary("each token sees the last `window` tokens");
+  v.keep([=](Position p) { return p.k <= p.q && p.q - p.k < window; });
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Uses fovea as other projects do, in real small projects of this folder.
+# Arguments: KIND, fovea's source tree, its build tree, the prefix it is installed to (kind "install" fills it), the folder
+# of Halide. Environment: CMAKE and NINJA, the programs of the outer build; CC, CXX, CFLAGS, CXXFLAGS as usual.
+set -euo pipefail
+[ $# -eq 5 ] || {
+  echo "usage: run_consumer.sh KIND SOURCE BUILD PREFIX HALIDE_ROOT"
+  exit 2
+}
+kind=$1 source=$2 build=$3 prefix=$4 halide=$5
+cmake=${CMAKE:-cmake}
+ninja=${NINJA:-ninja}
+scratch=$build/consumer/$kind
+jobs=2
+
+fail() {
+  echo "consumer $kind: $*"
+  exit 1
+}
+
+# configure PROJECT [PREFIX] [OPTION…]: a copy of the project, so that nothing is found by a path into fovea's tree.
+configure() {
+  local project=$1 package=$2
+  shift 2
+  rm -rf "$scratch"
+  mkdir -p "$scratch"
+  cp -r "$source/tests/consumer/$project" "$source/tests/consumer/shared" "$scratch/"
+  "$cmake" -G Ninja -S "$scratch/$project" -B "$scratch/build" -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$package" -DHalide_ROOT="$halide" -DHalideHelpers_ROOT="$halide" \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF "$@"
+}
+
+compile() { "$cmake" --build "$scratch/build" --parallel "$jobs" "$@"; }
+
+# run PROGRAM: it succeeds, also for each target it may be told to use, and needs no Halide library.
+run() {
+  "$1" || fail "$1 failed with status $?"
+  if ldd "$1" | grep -i halide; then fail "$1 needs Halide at run time"; fi
+}
+
+# A path of the build or of the source tree in an installed CMake file works only until that tree is gone.
+no_foreign_paths() {
+  local path
+  for path in "${@:2}"; do
+    if grep -rnF --include='*.cmake' -e "$path" "$1"; then fail "installed CMake files name $path"; fi
+  done
+}
+
+install_to() {
+  rm -rf "$1"
+  "$cmake" --install "$build" --prefix "$1" >/dev/null
+}
+
+case "$kind" in
+  install)
+    install_to "$prefix"
+    [ -f "$prefix/include/fovea/fovea.h" ] || fail "no include/fovea/fovea.h in the prefix"
+    # The prefix may lie in the build tree, so only deeper folders of that tree are foreign.
+    no_foreign_paths "$prefix" "$source/dsl" "$source/runtime" "$source/generators" "$source/cmake" "$build/dsl" "$build/generators"
+    ;;
+  find_package)
+    configure application "$prefix"
+    compile
+    run "$scratch/build/application"
+    for target in x86-sse41 x86-avx2; do
+      if [ "$target" = x86-sse41 ] || grep -qw avx2 /proc/cpuinfo; then
+        FOVEA_TARGET=$target "$scratch/build/application" || fail "application failed with FOVEA_TARGET=$target"
+      fi
+    done
+    ;;
+  moved_prefix)
+    mkdir -p "$scratch"
+    rm -rf "$build/consumer/before" "$build/consumer/after"
+    install_to "$build/consumer/before"
+    mv "$build/consumer/before" "$build/consumer/after"
+    configure application "$build/consumer/after"
+    compile
+    no_foreign_paths "$build/consumer/after" "$build/consumer/before"
+    run "$scratch/build/application"
+    "$build/consumer/after/bin/fovea" list >/dev/null || fail "the moved fovea command failed"
+    ;;
+  add_subdirectory)
+    configure application "" -DFOVEA_SOURCE_DIR="$source"
+    compile --target application
+    run "$scratch/build/application"
+    # Tests, benchmarks and install rules are for fovea on its own.
+    for option in FOVEA_BUILD_TESTS FOVEA_BUILD_BENCH FOVEA_INSTALL; do
+      grep -q "^$option:BOOL=OFF" "$scratch/build/CMakeCache.txt" || fail "$option is not OFF in a project that adds fovea"
+    done
+    ;;
+  shared_library)
+    configure shared_library "$prefix"
+    compile
+    run "$scratch/build/program"
+    exported=$(nm -D --defined-only "$scratch/build/libmodel.so" | awk '{print $3}' | grep -iE 'fovea|halide|model_attention' || true)
+    [ -z "$exported" ] || fail "the shared library exports more than its own interface: $exported"
+    ;;
+  two_libraries)
+    configure two_libraries "$prefix"
+    compile
+    run "$scratch/build/program"
+    ;;
+  plain_c)
+    configure application "$prefix"
+    compile --target my_attention
+    library=$scratch/build/libmy_attention.a
+    # Only what it is handed: the archive, its header, fovea.h.
+    mkdir -p "$scratch/given/fovea"
+    cp "$library" "$scratch/build/my_attention.fovea/include/my_attention.h" "$scratch/given/"
+    cp "$prefix/include/fovea/"*.h "$scratch/given/fovea/"
+    # shellcheck disable=SC2086  # CFLAGS are words
+    "${CC:-gcc}" ${CFLAGS:-} -std=c99 -pedantic-errors -Wall -Wextra -Werror -O2 -I "$scratch/given" -I "$source/tests/consumer/shared" \
+      "$source/tests/consumer/plain_c/main.c" -o "$scratch/program" "$scratch/given/libmy_attention.a" -lm -lpthread -ldl -lstdc++
+    run "$scratch/program"
+    # What an application can see of the archive: its own functions, fovea_*, and nothing it could collide with.
+    foreign=$(nm --defined-only --extern-only "$library" 2>/dev/null | awk 'NF == 3 && $2 ~ /[A-TX-Z]/ {print $3}' |
+      grep -vE '^(fovea_|my_attention_|_ZN5fovea|_ZNK5fovea)' | grep -vE '^_Z[A-Z]*.*5fovea' | sort -u || true)
+    [ -z "$foreign" ] || fail "libmy_attention.a defines strong symbols outside its names: $foreign"
+    ;;
+  rebuild)
+    configure rebuild "$prefix"
+    compile
+    objects=$scratch/build/my_attention.fovea/kernels
+    # state NAME: modification time (to the nanosecond) and content of that variant's objects.
+    state() { find "$objects" -name "fovea_prefill__$1__*.o" -printf '%f %T@ ' -exec sha256sum {} \; | sort; }
+    contents() { find "$objects" -name "fovea_prefill__$1__*.o" -exec sha256sum {} \; | sort; }
+    [ "$(contents kept | wc -l)" -eq 2 ] && [ "$(contents changed | wc -l)" -eq 2 ] ||
+      fail "expected two objects per variant in $objects, found: $(ls "$objects")"
+    compile | grep -q 'no work to do' || fail "a second build of an unchanged tree does something"
+
+    kept=$(state kept) changed=$(state changed) changed_contents=$(contents changed)
+    echo '// A remark changes no kernel.' >>"$scratch/rebuild/changed.cpp"
+    compile
+    [ "$(state kept)" = "$kept" ] && [ "$(state changed)" = "$changed" ] || fail "a comment in a declaration made kernels anew"
+    compile | grep -q 'no work to do' || fail "after a change without effect every build does something"
+
+    sed -i 's/< 16/< 17/' "$scratch/rebuild/changed.cpp"
+    compile
+    [ "$(state kept)" = "$kept" ] || fail "changing one variant made the kernels of the other one anew"
+    [ "$(contents changed)" != "$changed_contents" ] || fail "the changed variant still has its old kernels"
+    ;;
+  *) fail "unknown kind" ;;
+esac
+echo "consumer $kind: passed"
