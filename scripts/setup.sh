@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what fovea needs to build and test: Debian packages that are missing, and Halide, CMake and Ninja in the private
 # virtual environment build/venv. Safe to repeat; does nothing, in well under a second, when everything is there.
-# FOVEA_PYTHON names the Python to use (3.9 to 3.13, the versions that the Halide wheel is made for).
+# FOVEA_PYTHON names the Python to use (3.9 to 3.13, the versions that the Halide wheel is made for); FOVEA_SKIP_APT=1 leaves
+# the Debian packages alone.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=scripts/steps.sh
@@ -53,6 +54,8 @@ sys.exit(not ((3, 9) <= sys.version_info[:2] <= (3, 13) and platform.python_impl
 
 choose_python() {
   local name
+  # After sourcing env.sh the environment's own python3 comes first; it cannot make itself anew.
+  PATH=${PATH//"$venv/bin:"/}
   if [ -n "${FOVEA_PYTHON:-}" ]; then
     python_fits "$FOVEA_PYTHON" || fail "FOVEA_PYTHON=$FOVEA_PYTHON is not a CPython 3.9 to 3.13 with venv and ensurepip"
     python=$FOVEA_PYTHON
