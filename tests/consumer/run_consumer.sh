@@ -10,8 +10,6 @@ set -euo pipefail
 }
 kind=$1 source=$2 build=$3 prefix=$4 halide=$5
 cmake=${CMAKE:-cmake}
-# Both are named: on Debian no search looks into lib64, and the wheel's second package, found through PATH, wants Python's headers.
-halide_options=(-DHalide_DIR="$halide/lib64/cmake/Halide" -DHalideHelpers_DIR="$halide/lib64/cmake/HalideHelpers")
 ninja=${NINJA:-ninja}
 scratch=$build/consumer/$kind
 jobs=2
@@ -29,7 +27,7 @@ configure() {
   mkdir -p "$scratch"
   cp -r "$source/tests/consumer/$project" "$source/tests/consumer/shared" "$scratch/"
   "$cmake" -G Ninja -S "$scratch/$project" -B "$scratch/build" -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_PREFIX_PATH="$package" "${halide_options[@]}" \
+    -DCMAKE_PREFIX_PATH="$package" -DHalide_DIR="$halide/lib64/cmake/Halide" \
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF "$@"
 }
 

@@ -11,8 +11,6 @@ set -euo pipefail
 }
 example=$1 source=$2 build=$3 prefix=$4 halide=$5
 cmake=${CMAKE:-cmake}
-# Both are named: on Debian no search looks into lib64, and the wheel's second package, found through PATH, wants Python's headers.
-halide_options=(-DHalide_DIR="$halide/lib64/cmake/Halide" -DHalideHelpers_DIR="$halide/lib64/cmake/HalideHelpers")
 folder=$source/examples/$example
 
 options=()
@@ -27,7 +25,7 @@ if [ -f "$folder/get_model.sh" ]; then
 fi
 
 "$cmake" -G Ninja -S "$folder" -B "$build" -DCMAKE_MAKE_PROGRAM="${NINJA:-ninja}" -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_PREFIX_PATH="$prefix" "${halide_options[@]}" "${options[@]}"
+  -DCMAKE_PREFIX_PATH="$prefix" -DHalide_DIR="$halide/lib64/cmake/Halide" "${options[@]}"
 "$cmake" --build "$build" --parallel 2
 
 rc=0
