@@ -1,7 +1,8 @@
 /* fovea.h: the C interface of generated attention libraries.
  *
- * A generated library (fovea_add_library) declares one function per variant in its own header; this file holds the types
- * those functions share. C99 and C++; no function here throws, prints, aborts or keeps a pointer of the caller.
+ * A generated library (fovea_add_library) declares one function per variant in its own header; this
+ * file holds the types those functions share. C99 and C++; no function here throws, prints, aborts
+ * or keeps a pointer of the caller.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef FOVEA_FOVEA_H
@@ -21,14 +22,20 @@ extern "C" {
 /* Raised when the layout of a structure shared with generated code changes. */
 #define FOVEA_ABI_VERSION 1
 
-/* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says what to change. */
+/* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says
+ * what to change. */
 typedef enum fovea_status {
   FOVEA_OK = 0,
-  FOVEA_INVALID_ARGUMENT = 1,    /* a field of the call or of the parameters is outside what is allowed */
-  FOVEA_UNSUPPORTED = 2,         /* valid, but no kernel for it was built into this library, or this CPU runs none */
-  FOVEA_WORKSPACE_TOO_SMALL = 3, /* a workspace was given and is smaller than ..._workspace() says */
-  FOVEA_OUT_OF_MEMORY = 4,       /* no workspace was given and the allocator returned NULL */
-  FOVEA_KERNEL_FAILED = 5        /* a kernel or the caller's parallel_for reported an error; out is undefined */
+  /* a field of the call or of the parameters is outside what is allowed */
+  FOVEA_INVALID_ARGUMENT = 1,
+  /* valid, but no kernel for it was built into this library, or this CPU runs none */
+  FOVEA_UNSUPPORTED = 2,
+  /* a workspace was given and is smaller than ..._workspace() says */
+  FOVEA_WORKSPACE_TOO_SMALL = 3,
+  /* no workspace was given and the allocator returned NULL */
+  FOVEA_OUT_OF_MEMORY = 4,
+  /* a kernel or the caller's parallel_for reported an error; out is undefined */
+  FOVEA_KERNEL_FAILED = 5
 } fovea_status;
 
 typedef enum fovea_dtype {
@@ -40,8 +47,9 @@ typedef enum fovea_dtype {
   FOVEA_U8 = 5
 } fovea_dtype;
 
-/* A strided view: axes batch, head, row, feature. Strides count elements, may be 0 (broadcast) on inputs and negative on
- * batch, head and row; the feature stride must be 1 (or anything if extent[3] is 1). data points at element (0,0,0,0). */
+/* A strided view: axes batch, head, row, feature. Strides count elements, may be 0 (broadcast) on
+ * inputs and negative on batch, head and row; the feature stride must be 1 (or anything if
+ * extent[3] is 1). data points at element (0,0,0,0). */
 typedef struct fovea_tensor {
   void* data;
   fovea_dtype dtype;
@@ -49,21 +57,24 @@ typedef struct fovea_tensor {
   int64_t stride[4];
 } fovea_tensor;
 
-/* A run-time table of a variant (v.table): up to four axes in the order of its declaration. A stride of 0 broadcasts. */
+/* A run-time table of a variant (v.table): up to four axes in the order of its declaration. A
+ * stride of 0 broadcasts. */
 typedef struct fovea_table {
   const void* data;
   int64_t extent[4]; /* unused axes: 0 */
   int64_t stride[4]; /* elements */
 } fovea_table;
 
-/* Ragged batches and KV caches: reserved; a call that sets them gets FOVEA_UNSUPPORTED in this version. */
+/* Ragged batches and KV caches: reserved; a call that sets them gets FOVEA_UNSUPPORTED in this
+ * version. */
 typedef struct fovea_ragged fovea_ragged;
 typedef struct fovea_cache fovea_cache;
 
 /* task(closure, i) computes item i and returns 0, or non-zero to stop. */
 typedef int (*fovea_task)(void* closure, int32_t index);
-/* Runs task(closure, 0 … count-1), each exactly once, in any order, on any threads; returns after the last one, with 0 or
- * the first non-zero result. count never exceeds the thread limit of the call. */
+/* Runs task(closure, 0 … count-1), each exactly once, in any order, on any threads; returns after
+ * the last one, with 0 or the first non-zero result. count never exceeds the thread limit of the
+ * call. */
 typedef int (*fovea_parallel_for)(void* pool, int32_t count, fovea_task task, void* closure);
 
 typedef struct fovea_allocator {
@@ -74,10 +85,10 @@ typedef struct fovea_allocator {
 
 /* How to run a call. Zero-initialise, set size, then only what differs from the default. */
 typedef struct fovea_exec {
-  uint32_t size;                    /* sizeof(fovea_exec) */
-  int32_t threads;                  /* at most this many at once; 0: as many as this process may use */
-  const char* target;               /* "x86-avx2" forces a target, NULL: FOVEA_TARGET, else the best */
-  const char* pass;                 /* "prefill" forces a pass, NULL: chosen from the shape */
+  uint32_t size;      /* sizeof(fovea_exec) */
+  int32_t threads;    /* at most this many at once; 0: as many as this process may use */
+  const char* target; /* "x86-avx2" forces a target, NULL: FOVEA_TARGET, else the best */
+  const char* pass;   /* "prefill" forces a pass, NULL: chosen from the shape */
   fovea_parallel_for parallel_for;  /* NULL: the library's own pool */
   void* pool;                       /* first argument of parallel_for */
   const fovea_allocator* allocator; /* used only when no workspace is given; NULL: malloc */
@@ -85,43 +96,63 @@ typedef struct fovea_exec {
 } fovea_exec;
 
 /* One attention call. Zero-initialise, set size. Shapes (B batch, Hq/Hkv heads, Sq/Skv rows):
- *   q [B, Hq, Sq, d_qk]   k [B, Hkv, Skv, d_qk]   v [B, Hkv, Skv, d_v]   out [B, Hq, Sq, d_v]   lse [B, Hq, Sq, 1] f32
- * Hq must be a multiple of Hkv; query head h reads KV head h / (Hq / Hkv). out may be exactly q (same data and strides),
- * otherwise outputs must not overlap inputs or each other. */
+ *
+ *   q    [B, Hq,  Sq,  d_qk]
+ *   k    [B, Hkv, Skv, d_qk]
+ *   v    [B, Hkv, Skv, d_v]
+ *   out  [B, Hq,  Sq,  d_v]
+ *   lse  [B, Hq,  Sq,  1]    always f32; all others share one type
+ *
+ * Hq must be a multiple of Hkv; query head h reads KV head h / (Hq / Hkv). Elements of an output
+ * must not share memory. out may be exactly q (same data, extents and strides); otherwise outputs
+ * must not overlap inputs, tables or each other. With B, Hq or Sq = 0 a call does nothing and
+ * succeeds. Structures of an older version, known by their size, are read as if the rest were zero.
+ */
 typedef struct fovea_call {
   uint32_t size; /* sizeof(fovea_call) */
   fovea_tensor q, k, v, out;
-  fovea_tensor lse;        /* natural-log sum of exponentials; data NULL: not wanted */
-  const float* scale;      /* NULL: 1/sqrt(d_qk) */
-  const int32_t* q_len;    /* [B] rows of each sequence; NULL: Sq. Output rows past q_len[b] are left untouched. */
-  const int32_t* kv_len;   /* [B] keys of each sequence; NULL: Skv. Keys past kv_len[b] are never read. */
-  const int32_t* q_offset; /* [B] position of query row 0; NULL: kv_len[b] - q_len[b] (bottom-right); 0: top-left */
+  fovea_tensor lse;   /* natural-log sum of exponentials; data NULL: not wanted */
+  const float* scale; /* any finite number; NULL: 1/sqrt(d_qk) */
+
+  /* [B] each, may be NULL. Rows of each sequence, 0 to Sq; NULL: Sq. Output rows past q_len[b] are
+   * left untouched. */
+  const int32_t* q_len;
+  /* Keys of each sequence, 0 to Skv; NULL: Skv. Keys past kv_len[b] are never read. */
+  const int32_t* kv_len;
+  /* Position of query row 0, may be negative; NULL: kv_len[b] - q_len[b] (bottom-right). Zeros give
+   * top-left. */
+  const int32_t* q_offset;
+
   const fovea_ragged* ragged; /* NULL */
   const fovea_cache* cache;   /* NULL */
-  void* workspace;            /* NULL: taken from the allocator for the duration of the call */
+  void* workspace;            /* any alignment; NULL: from the allocator while the call runs */
   size_t workspace_size;      /* bytes */
   const fovea_exec* exec;     /* NULL: defaults */
 } fovea_call;
 
-/* This thread's last error: the field, its value and what is allowed. Never NULL; empty after a successful call. The text
- * stays valid until this thread's next call into any fovea function. */
+/* This thread's last error: the field, its value and what is allowed. Never NULL; empty after a
+ * successful call. The text stays valid until this thread's next call into any fovea function. */
 const char* fovea_last_message(void);
 
 /* "invalid argument", … for any value, never NULL. */
 const char* fovea_status_name(fovea_status status);
 
-/* Restricts which targets this process may choose, as a comma-separated list of names ("x86-sse41,x86-avx2"); NULL lifts
- * the restriction. An unknown name is FOVEA_INVALID_ARGUMENT and changes nothing. Thread-safe; calls in flight keep theirs.
- * Order of overrides: fovea_exec.target, then this mask, then the environment variable FOVEA_TARGET, then the best. A target
- * forced by exec.target or FOVEA_TARGET that is unknown, disabled or not runnable is an error, never a silent fallback. */
+/* Restricts which targets this process may choose, as a comma-separated list of names
+ * ("x86-sse41,x86-avx2"); NULL lifts the restriction. An unknown name is FOVEA_INVALID_ARGUMENT and
+ * changes nothing. Thread-safe; calls in flight keep theirs.
+ * A call takes the target that fovea_exec.target names, else the one that the environment variable
+ * FOVEA_TARGET names (not looked at if exec.target is set; empty is unset), else the usable one
+ * with the largest preference; in each case only within this restriction. A named target that is
+ * unknown is FOVEA_INVALID_ARGUMENT; one that is disabled, not compiled in or not runnable here is
+ * FOVEA_UNSUPPORTED. There is no silent fallback. */
 fovea_status fovea_set_enabled_targets(const char* names);
 
-/* Writes the CPU features this process may use (CPU and operating system agree), comma-separated, at most capacity bytes
- * with the terminating zero; returns the length that the whole text has. */
+/* Writes the CPU features this process may use (CPU and operating system agree), comma-separated,
+ * at most capacity bytes with the terminating zero; returns the length that the whole text has. */
 size_t fovea_cpu_features(char* text, size_t capacity);
 
-/* Threads that a call with exec.threads = 0 uses: HL_NUM_THREADS if set, else CPUs in this process's affinity mask, limited
- * by the cgroup CPU quota. At least 1. */
+/* Threads that a call with exec.threads = 0 uses: HL_NUM_THREADS if set, else CPUs in this
+ * process's affinity mask, limited by the cgroup CPU quota. At least 1. */
 int32_t fovea_default_threads(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* registry.h: what generated code tells the runtime about itself. Written by the generator, read by the runtime; not for
- * applications.
+/* registry.h: what generated code tells the runtime about itself. Written by the generator, read by
+ * the runtime; not for applications.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef FOVEA_REGISTRY_H
@@ -27,8 +27,8 @@ typedef enum fovea_axis {
   FOVEA_AXIS_BATCH = 1, /* B */
   FOVEA_AXIS_HEAD = 2,  /* Hq */
   FOVEA_AXIS_KV_HEAD = 3,
-  FOVEA_AXIS_QUERY = 4, /* every query position: extent > largest position, i.e. >= q_offset + q_len of each sequence */
-  FOVEA_AXIS_KEY = 5,   /* every key position: >= Skv */
+  FOVEA_AXIS_QUERY = 4, /* extent > every query position: >= q_offset + q_len of each sequence */
+  FOVEA_AXIS_KEY = 5,   /* extent > every key position: >= Skv */
   FOVEA_AXIS_ANY = 6    /* any extent >= 1; indices are clamped into it */
 } fovea_axis;
 
@@ -39,18 +39,21 @@ typedef struct fovea_parameter_info {
   fovea_parameter_kind kind;
   fovea_dtype dtype;         /* FOVEA_F32 or FOVEA_I32 */
   size_t offset;             /* in the variant's params structure: float, int32_t or fovea_table */
-  double minimum, maximum;   /* scalars: allowed range, -INFINITY/INFINITY when open; NaN is never allowed */
+  double minimum, maximum;   /* scalars: allowed range, -INFINITY/INFINITY when open; only finite */
   int32_t exclusive_minimum; /* scalars: minimum itself is not allowed */
   int32_t rank;              /* tables: number of axes, 1 … 4 */
   fovea_axis axes[4];
-  int64_t fixed_extent[4];   /* for FOVEA_AXIS_FIXED */
+  int64_t fixed_extent[4]; /* for FOVEA_AXIS_FIXED */
 } fovea_parameter_info;
+
+/* Descriptors of parameters live on the caller's stack during a call. */
+enum { FOVEA_MAX_PARAMETERS = 32 };
 
 typedef struct fovea_variant_info {
   const char* name;
   uint64_t hash; /* of the canonical text of the declaration */
   const fovea_parameter_info* parameters;
-  int32_t parameter_count;
+  int32_t parameter_count; /* at most FOVEA_MAX_PARAMETERS */
   int32_t returns_lse;
 } fovea_variant_info;
 
@@ -62,15 +65,29 @@ typedef struct fovea_target_info {
   int32_t preference;       /* the largest usable one wins */
 } fovea_target_info;
 
-/* A prefill kernel computes one work item: one sequence, one query head, one block of query rows. It is Halide's argv
- * form: argv[i] points at the value of a scalar, or is the halide_buffer_t of a buffer, in this order:
- *   0 user context, void*: the fovea_scratch of this worker
- *   1 q [d_qk, rows] first row of the block   2 k [d_qk, kv_len]   3 v [d_v, kv_len]   (dimension 0 is the feature)
- *   4 q_block int32: index of the row block   5 q_offset int32: position of row 0 of the sequence
- *   6 q_len int32   7 kv_len int32   8 batch int32   9 head int32   10 kv_head int32   11 scale float
- *   then every parameter in declaration order (tables with one buffer dimension per axis, in order)
- *   then out [d_v, rows], and lse [rows] (f32) if the variant returns it.
- * Row r of the item sits at position q_offset + q_block * block_rows + r; rows is at most block_rows.
+/* A prefill kernel computes one work item: one sequence, one query head, one block of query rows.
+ * It is Halide's argv form: argv[i] points at the value of a scalar, or is the halide_buffer_t of a
+ * buffer (dimension 0 is the feature), in this order:
+ *    0  user context, void*: the fovea_scratch of this worker
+ *    1  q [d_qk, rows], first row of the block
+ *    2  k [d_qk, kv_len]
+ *    3  v [d_v, kv_len]
+ *    4  q_block int32, index of the row block
+ *    5  q_offset int32, position of row 0 of the sequence
+ *    6  q_len int32
+ *    7  kv_len int32
+ *    8  batch int32
+ *    9  head int32
+ *   10  kv_head int32
+ *   11  scale float
+ *   12  and on: every parameter in declaration order, tables with one dimension per axis
+ *   then out [d_v, rows]
+ *   then lse [rows] (f32), if the variant returns it
+ *
+ * Row strides and the strides of tables and lse are any int32. host is never NULL, also of empty
+ * buffers, and an empty table arrives as a single zero. Row r of the item sits at position
+ * q_offset + q_block * block_rows + r; rows is at most block_rows.
+ *
  * Returns 0, or a Halide error code. */
 typedef struct fovea_kernel_info {
   const char* name; /* fovea_<pass>__<variant>__<dtype>__d<dims>__<target> */
@@ -96,23 +113,30 @@ typedef struct fovea_library_info {
 } fovea_library_info;
 
 /* The three entry points behind every generated function. */
-fovea_status fovea_variant_run(const fovea_library_info* library, int32_t variant, const fovea_call* call, const void* params);
-size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant, const fovea_call* call);
-fovea_status fovea_variant_explain(const fovea_library_info* library, int32_t variant, const fovea_call* call, char* text,
-                                   size_t capacity);
+fovea_status fovea_variant_run(const fovea_library_info* library, int32_t variant,
+                               const fovea_call* call, const void* params);
+size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant,
+                               const fovea_call* call);
+fovea_status fovea_variant_explain(const fovea_library_info* library, int32_t variant,
+                                   const fovea_call* call, char* text, size_t capacity);
 
-/* Memory of one worker, handed out as a stack. Kernels reach it through fovea_scratch_allocate/release, to which the
- * generator renames halide_malloc/halide_free in kernel objects. */
+/* Memory of one worker, handed out as a stack. Kernels reach it through
+ * fovea_scratch_allocate/release, to which the generator renames halide_malloc/halide_free in
+ * kernel objects. Pieces are aligned to 64 bytes and may be released in any order; each costs its
+ * size rounded up to 64 plus 64 bytes. NULL: no room. */
 typedef struct fovea_scratch {
   unsigned char* base;
   size_t size;
   size_t used;
+  unsigned char* last; /* start of the newest piece, NULL: none */
 } fovea_scratch;
 void* fovea_scratch_allocate(void* scratch, size_t size);
 void fovea_scratch_release(void* scratch, void* memory);
 
-/* The pool of the one Halide runtime in the library (its halide_do_par_for under a name of our own). */
-int fovea_halide_do_par_for(void* user_context, int (*task)(void* user_context, int index, uint8_t* closure), int min,
+/* The pool of the one Halide runtime in the library (its halide_do_par_for under a name of our
+ * own). */
+int fovea_halide_do_par_for(void* user_context,
+                            int (*task)(void* user_context, int index, uint8_t* closure), int min,
                             int size, uint8_t* closure);
 
 #ifdef __cplusplus

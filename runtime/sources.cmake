@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The sources of the runtime as absolute paths in FOVEA_RUNTIME_SOURCES. They are compiled into every generated library and
+# into the runtime's own tests; their include directory is runtime/include. Nothing in them throws or uses type
+# information: FOVEA_RUNTIME_COMPILE_OPTIONS switches both off, and with that a C program needs no C++ library to link them.
+set(FOVEA_RUNTIME_SOURCES)
+foreach(source IN ITEMS
+    check_call check_lengths check_parameters check_tensors cpu_detect entry explain message prefill prepare scratch
+    selection targets threads views)
+  list(APPEND FOVEA_RUNTIME_SOURCES "${CMAKE_CURRENT_LIST_DIR}/src/${source}.cpp")
+endforeach()
+set(FOVEA_RUNTIME_COMPILE_OPTIONS -fno-exceptions -fno-rtti)

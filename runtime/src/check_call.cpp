@@ -1,0 +1,160 @@
+// Checks of the call's structures and settings.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "checks.h"
+#include "targets.h"
+
+namespace fovea::detail {
+namespace {
+
+// Copies a structure of an older or the present version and zeroes what it lacks.
+fovea_status complete(const char* name, const void* from, size_t first_size, size_t size,
+                      void* to) {
+  uint32_t stated = 0;
+  memcpy(&stated, from, sizeof(stated));  // every structure begins with its size
+  if (stated < first_size || stated > size) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.size = %" PRIu32 ": allowed: %zu to %zu; set it to sizeof(fovea_%s)", name,
+                stated, first_size, size, name);
+  }
+  memset(to, 0, size);
+  memcpy(to, from, stated);
+  return FOVEA_OK;
+}
+
+bool is_target_name(const fovea_library_info& library, const char* name) {
+  if (known_target(name, strlen(name)) >= 0) return true;
+  for (int32_t i = 0; i < library.target_count; ++i) {
+    if (strcmp(library.targets[i].name, name) == 0) return true;
+  }
+  return false;
+}
+
+fovea_status check_exec(const fovea_library_info& library, Capabilities* capabilities,
+                        Problem* problem) {
+  const fovea_exec& exec = problem->exec;
+  if (exec.threads < 0) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "exec.threads = %" PRId32 ": allowed: 0 (as many as this process may use) or more",
+                exec.threads);
+  }
+  if (exec.target != nullptr) {
+    capabilities->forced_target = exec.target;
+    capabilities->forced_by = "exec.target";
+  }
+  if (capabilities->forced_target != nullptr &&
+      !is_target_name(library, capabilities->forced_target)) {
+    Text text = message_text();
+    text.append("%s = \"%.64s\": no such target; allowed: ", capabilities->forced_by,
+                capabilities->forced_target);
+    append_known_targets(text);
+    return FOVEA_INVALID_ARGUMENT;
+  }
+  problem->request.pass = FOVEA_PREFILL;
+  if (exec.pass != nullptr) {
+    const int32_t pass = pass_from_name(exec.pass);
+    if (pass < 0) {
+      Text text = message_text();
+      text.append("exec.pass = \"%.64s\": no such pass; allowed: ", exec.pass);
+      append_pass_names(text);
+      return FOVEA_INVALID_ARGUMENT;
+    }
+    problem->request.pass = static_cast<fovea_pass>(pass);
+  }
+  if (exec.allocator != nullptr &&
+      (exec.allocator->allocate == nullptr || exec.allocator->release == nullptr)) {
+    return fail(FOVEA_INVALID_ARGUMENT, "exec.allocator->%s is NULL: set both allocate and release",
+                exec.allocator->allocate == nullptr ? "allocate" : "release");
+  }
+  if (exec.stream != nullptr) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "exec.stream = %p: must be NULL, every target of this library is a CPU",
+                exec.stream);
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_scale(Problem* problem) {
+  if (problem->call.scale == nullptr) {
+    // With d_qk = 0 no kernel exists; selection says so.
+    problem->scale = problem->d_qk > 0
+                         ? static_cast<float>(1.0 / sqrt(static_cast<double>(problem->d_qk)))
+                         : 0.0F;
+    return FOVEA_OK;
+  }
+  problem->scale = *problem->call.scale;
+  if (!isfinite(problem->scale)) {
+    return fail(FOVEA_INVALID_ARGUMENT, "scale = %g: allowed: any finite number",
+                static_cast<double>(problem->scale));
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status check_library(const fovea_library_info* library, int32_t variant) {
+  if (library == nullptr) return fail(FOVEA_INVALID_ARGUMENT, "library is NULL");
+  if (library->abi_version != FOVEA_ABI_VERSION) {
+    return fail(FOVEA_UNSUPPORTED,
+                "library.abi_version = %" PRIu32
+                ": this runtime understands %d; generate the library and compile the "
+                "runtime with the same version of fovea",
+                library->abi_version, FOVEA_ABI_VERSION);
+  }
+  if (variant < 0 || variant >= library->variant_count) {
+    return fail(FOVEA_INVALID_ARGUMENT, "variant = %" PRId32 ": allowed: 0 to %" PRId32, variant,
+                library->variant_count - 1);
+  }
+  if (library->variants[variant].parameter_count > FOVEA_MAX_PARAMETERS) {
+    return fail(FOVEA_UNSUPPORTED,
+                "variant %s has %" PRId32 " parameters: at most %d are supported",
+                library->variants[variant].name, library->variants[variant].parameter_count,
+                FOVEA_MAX_PARAMETERS);
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_call(const fovea_library_info& library, int32_t variant, const fovea_call* call,
+                        Capabilities* capabilities, Problem* problem) {
+  memset(problem, 0, sizeof(*problem));
+  problem->variant = &library.variants[variant];
+  problem->request.variant = variant;
+  if (call == nullptr) return fail(FOVEA_INVALID_ARGUMENT, "call is NULL");
+  fovea_status status = complete("call", call, kFirstCallSize, sizeof(fovea_call), &problem->call);
+  if (status != FOVEA_OK) return status;
+  // Known from here on, also to explain, whatever else may be wrong.
+  problem->request.dtype = problem->call.q.dtype;
+  problem->request.d_qk = problem->call.q.extent[3];
+  problem->request.d_v = problem->call.v.extent[3];
+  if (problem->call.exec != nullptr) {
+    status =
+        complete("exec", problem->call.exec, kFirstExecSize, sizeof(fovea_exec), &problem->exec);
+    if (status != FOVEA_OK) return status;
+  }
+  status = check_exec(library, capabilities, problem);
+  if (status != FOVEA_OK) return status;
+  if (problem->call.ragged != nullptr) {
+    return fail(FOVEA_UNSUPPORTED,
+                "ragged is set: must be NULL, ragged batches are not supported in this version");
+  }
+  if (problem->call.cache != nullptr) {
+    return fail(FOVEA_UNSUPPORTED,
+                "cache is set: must be NULL, KV caches are not supported in this version");
+  }
+  status = check_tensors(problem);
+  if (status != FOVEA_OK) return status;
+  status = check_scale(problem);
+  return status != FOVEA_OK ? status : check_lengths(*problem);
+}
+
+fovea_status check_workspace(const Problem& problem, size_t needed) {
+  if (problem.call.workspace == nullptr || problem.call.workspace_size >= needed) return FOVEA_OK;
+  return fail(FOVEA_WORKSPACE_TOO_SMALL,
+              "workspace_size = %zu: this call needs at least %zu bytes (%s_workspace)",
+              problem.call.workspace_size, needed, problem.variant->name);
+}
+
+}  // namespace fovea::detail

@@ -1,0 +1,209 @@
+// Checks of the tensors: type, shape, layout, memory.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include <initializer_list>
+
+#include "checks.h"
+#include "views.h"
+
+namespace fovea::detail {
+namespace {
+
+constexpr int kBatch = 0;
+constexpr int kHead = 1;
+constexpr int kRow = 2;
+constexpr int kFeature = 3;
+
+struct Field {
+  const char* name;
+  const fovea_tensor* tensor;
+  bool is_output;
+};
+
+fovea_status check_types(const Problem& problem) {
+  const fovea_call& call = problem.call;
+  if (call.q.dtype != FOVEA_F32 && call.q.dtype != FOVEA_F16 && call.q.dtype != FOVEA_BF16) {
+    return fail(FOVEA_INVALID_ARGUMENT, "q.dtype = %d (%s): allowed: f32, f16, bf16",
+                static_cast<int>(call.q.dtype), dtype_name(call.q.dtype));
+  }
+  for (const Field& field :
+       {Field{"k", &call.k, false}, Field{"v", &call.v, false}, Field{"out", &call.out, true}}) {
+    if (field.tensor->dtype == call.q.dtype) continue;
+    return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: that of q, %s", field.name,
+                static_cast<int>(field.tensor->dtype), dtype_name(field.tensor->dtype),
+                dtype_name(call.q.dtype));
+  }
+  if (call.lse.data != nullptr && call.lse.dtype != FOVEA_F32) {
+    return fail(FOVEA_INVALID_ARGUMENT, "lse.dtype = %d (%s): allowed: f32",
+                static_cast<int>(call.lse.dtype), dtype_name(call.lse.dtype));
+  }
+  return FOVEA_OK;
+}
+
+// What can be said of one tensor alone.
+fovea_status check_layout(const Field& field) {
+  const fovea_tensor& tensor = *field.tensor;
+  for (int axis = 0; axis < 4; ++axis) {
+    if (tensor.extent[axis] < 0 || tensor.extent[axis] > INT32_MAX) {
+      return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: 0 to %d",
+                  field.name, axis, tensor.extent[axis], INT32_MAX);
+    }
+  }
+  if (tensor.extent[kFeature] > 1 && tensor.stride[kFeature] != 1) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.stride[3] = %" PRId64 ": allowed: 1, features lie next to each other",
+                field.name, tensor.stride[kFeature]);
+  }
+  const View view = tensor_view(field.name, tensor);
+  if (!has_elements(view)) return FOVEA_OK;
+  if (tensor.data == nullptr) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.data is NULL: allowed only without elements, the extents are %" PRId64
+                ", %" PRId64 ", %" PRId64 ", %" PRId64,
+                field.name, tensor.extent[0], tensor.extent[1], tensor.extent[2], tensor.extent[3]);
+  }
+  const int64_t size = view.element_size;
+  if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(size) != 0) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.data = %p: must be a multiple of the element size, %" PRId64 " bytes",
+                field.name, tensor.data, size);
+  }
+  int64_t low = 0;
+  int64_t high = 0;
+  if (!byte_reach(view, &low, &high)) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.stride = %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                ": with these extents the tensor reaches outside of the address space",
+                field.name, tensor.stride[0], tensor.stride[1], tensor.stride[2], tensor.stride[3]);
+  }
+  if (tensor.extent[kRow] > 1 &&
+      (tensor.stride[kRow] > INT32_MAX || tensor.stride[kRow] < INT32_MIN)) {
+    return fail(FOVEA_UNSUPPORTED,
+                "%s.stride[2] = %" PRId64 ": supported: row strides of %d to %d elements",
+                field.name, tensor.stride[kRow], INT32_MIN, INT32_MAX);
+  }
+  if (field.is_output && !elements_are_distinct(view)) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.stride = %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                ": elements of an output must not share memory; each stride must exceed what the "
+                "smaller ones reach",
+                field.name, tensor.stride[0], tensor.stride[1], tensor.stride[2], tensor.stride[3]);
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_same(const char* name, const fovea_tensor& tensor, int axis, const char* other,
+                        int64_t expected) {
+  if (tensor.extent[axis] == expected) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: %" PRId64 ", %s", name,
+              axis, tensor.extent[axis], expected, other);
+}
+
+fovea_status check_shapes(const Problem& problem) {
+  const fovea_call& call = problem.call;
+  struct Equal {
+    const char* name;
+    const fovea_tensor* tensor;
+    int axis;
+    const char* other;
+    int64_t expected;
+  };
+  const Equal rules[] = {
+      {"k", &call.k, kBatch, "q.extent[0] (batch)", problem.batch},
+      {"v", &call.v, kBatch, "q.extent[0] (batch)", problem.batch},
+      {"out", &call.out, kBatch, "q.extent[0] (batch)", problem.batch},
+      {"v", &call.v, kHead, "k.extent[1] (KV heads)", problem.kv_heads},
+      {"out", &call.out, kHead, "q.extent[1] (query heads)", problem.q_heads},
+      {"v", &call.v, kRow, "k.extent[2] (keys)", problem.kv_rows},
+      {"out", &call.out, kRow, "q.extent[2] (query rows)", problem.q_rows},
+      {"k", &call.k, kFeature, "q.extent[3] (features of q and k)", problem.d_qk},
+      {"out", &call.out, kFeature, "v.extent[3] (features of v and out)", problem.d_v},
+  };
+  for (const Equal& rule : rules) {
+    const fovea_status status =
+        check_same(rule.name, *rule.tensor, rule.axis, rule.other, rule.expected);
+    if (status != FOVEA_OK) return status;
+  }
+  if (call.lse.data != nullptr) {
+    const Equal lse_rules[] = {
+        {"lse", &call.lse, kBatch, "q.extent[0] (batch)", problem.batch},
+        {"lse", &call.lse, kHead, "q.extent[1] (query heads)", problem.q_heads},
+        {"lse", &call.lse, kRow, "q.extent[2] (query rows)", problem.q_rows},
+        {"lse", &call.lse, kFeature, "one number a row", 1},
+    };
+    for (const Equal& rule : lse_rules) {
+      const fovea_status status =
+          check_same(rule.name, *rule.tensor, rule.axis, rule.other, rule.expected);
+      if (status != FOVEA_OK) return status;
+    }
+  }
+  if (problem.kv_heads == 0 ? problem.q_heads != 0 : problem.q_heads % problem.kv_heads != 0) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "q.extent[1] = %" PRId64
+                ": query heads must be a multiple of KV heads, k.extent[1] = %" PRId64,
+                problem.q_heads, problem.kv_heads);
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_overlaps(const fovea_call& call) {
+  const View q = tensor_view("q", call.q);
+  const View k = tensor_view("k", call.k);
+  const View v = tensor_view("v", call.v);
+  const View out = tensor_view("out", call.out);
+  const View lse = tensor_view("lse", call.lse);
+  struct Pair {
+    const View& output;
+    const View& other;
+  };
+  const bool with_lse = call.lse.data != nullptr;
+  for (const Pair& pair : {Pair{out, q}, Pair{out, k}, Pair{out, v}, Pair{lse, q}, Pair{lse, k},
+                           Pair{lse, v}, Pair{lse, out}}) {
+    if (&pair.output == &lse && !with_lse) continue;
+    if (are_disjoint(pair.output, pair.other)) continue;
+    const bool out_over_q = &pair.output == &out && &pair.other == &q;
+    if (out_over_q && are_identical(out, q)) continue;
+    return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", pair.output.name,
+                pair.output.data, pair.other.name, pair.other.data,
+                out_over_q ? "; allowed: no overlap, or exactly q with the same extents and strides"
+                           : "; allowed: no overlap");
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status check_tensors(Problem* problem) {
+  const fovea_call& call = problem->call;
+  fovea_status status = check_types(*problem);
+  if (status != FOVEA_OK) return status;
+  if (call.lse.data != nullptr && problem->variant->returns_lse == 0) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "lse.data = %p: must be NULL, variant %s does not return it (declare it with "
+                "v.returns(lse))",
+                call.lse.data, problem->variant->name);
+  }
+  for (const Field& field :
+       {Field{"q", &call.q, false}, Field{"k", &call.k, false}, Field{"v", &call.v, false},
+        Field{"out", &call.out, true}, Field{"lse", &call.lse, true}}) {
+    if (field.tensor == &call.lse && call.lse.data == nullptr) continue;
+    status = check_layout(field);
+    if (status != FOVEA_OK) return status;
+  }
+  problem->batch = call.q.extent[kBatch];
+  problem->q_heads = call.q.extent[kHead];
+  problem->kv_heads = call.k.extent[kHead];
+  problem->q_rows = call.q.extent[kRow];
+  problem->kv_rows = call.k.extent[kRow];
+  problem->d_qk = call.q.extent[kFeature];
+  problem->d_v = call.v.extent[kFeature];
+  const bool no_rows = problem->batch == 0 || problem->q_heads == 0 || problem->q_rows == 0;
+  problem->nothing_to_do = no_rows || (problem->d_v == 0 && call.lse.data == nullptr);
+  status = check_shapes(*problem);
+  return status != FOVEA_OK ? status : check_overlaps(call);
+}
+
+}  // namespace fovea::detail

@@ -1,0 +1,32 @@
+// Which CPU features this process may use: the CPU has them and the operating system saves their
+// registers. SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_CPU_DETECT_H
+#define FOVEA_CPU_DETECT_H
+
+#include <fovea/registry.h>
+
+#include "message.h"
+
+namespace fovea::detail {
+
+// The raw words that x86 detection depends on. Tests feed recorded ones.
+struct X86Leaves {
+  uint32_t max_leaf;           // CPUID(0).eax
+  uint32_t leaf1_ecx;          // CPUID(1).ecx
+  uint32_t leaf7_ebx;          // CPUID(7, 0).ebx; 0 if max_leaf < 7
+  uint32_t max_extended_leaf;  // CPUID(0x80000000).eax
+  uint32_t extended1_ecx;      // CPUID(0x80000001).ecx; 0 if out of range
+  uint64_t xcr0;               // XGETBV(0); 0 unless OSXSAVE is set
+};
+
+uint64_t x86_features(const X86Leaves& leaves);  // FOVEA_CPU_MASK bits
+
+uint64_t cpu_features();  // of this process; detected once
+
+const char*
+cpu_architecture();  // "x86", "arm64" or "unknown"; as in fovea_target_info.architecture
+
+void append_feature_names(Text& text, uint64_t features, const char* separator);
+
+}  // namespace fovea::detail
+#endif

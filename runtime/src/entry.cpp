@@ -1,0 +1,38 @@
+// The entry points behind every generated function.
+// SPDX-License-Identifier: Apache-2.0
+#include "checks.h"
+#include "explain.h"
+#include "prefill.h"
+#include "prepare.h"
+
+using namespace fovea::detail;
+
+extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int32_t variant,
+                                          const fovea_call* call, const void* params) {
+  clear_message();
+  Preparation ready;
+  fovea_status status =
+      prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
+  if (status != FOVEA_OK) return status;
+  status = check_parameters(ready.problem, params);
+  if (status != FOVEA_OK) return status;
+  status = check_workspace(ready.problem, ready.plan.bytes);
+  if (status != FOVEA_OK || ready.kernel == kNoKernel) return status;
+  return run_prefill(ready.problem, params, library->kernels[ready.kernel], ready.plan);
+}
+
+extern "C" size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant,
+                                          const fovea_call* call) {
+  clear_message();
+  Preparation ready;
+  const fovea_status status =
+      prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
+  return status == FOVEA_OK ? ready.plan.bytes : 0;
+}
+
+extern "C" fovea_status fovea_variant_explain(const fovea_library_info* library, int32_t variant,
+                                              const fovea_call* call, char* text, size_t capacity) {
+  clear_message();
+  Text out(text, capacity);
+  return explain(library, variant, call, present_capabilities(), fovea_default_threads(), &out);
+}

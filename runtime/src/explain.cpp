@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain.h"
+
+#include <inttypes.h>
+
+#include "prepare.h"
+
+namespace fovea::detail {
+namespace {
+
+void append_choice(Text* text, const fovea_library_info& library, const Preparation& ready) {
+  const fovea_kernel_info& kernel = library.kernels[ready.kernel];
+  const fovea_target_info& target = library.targets[kernel.target];
+  const Capabilities& capabilities = ready.capabilities;
+  text->append("chosen: %s (", kernel.name);
+  if (capabilities.forced_target != nullptr) {
+    text->append("%s forces %s", capabilities.forced_by, target.name);
+  } else {
+    text->append("%s is the usable target with the largest preference, %" PRId32, target.name,
+                 target.preference);
+  }
+  text->append("; up to %" PRId32 " threads, workspace %zu bytes)\n", ready.plan.workers,
+               ready.plan.bytes);
+}
+
+void append_candidate(Text* text, const fovea_library_info& library, int32_t index,
+                      const Preparation& ready) {
+  const fovea_kernel_info& kernel = library.kernels[index];
+  text->append("%s: ", kernel.name);
+  if (ready.problem.call.size == 0) {
+    text->append("not considered, the call could not be read\n");
+    return;
+  }
+  const bool usable =
+      judge(library, kernel, ready.problem.request, ready.capabilities).refusal == Refusal::kNone;
+  if (index == ready.kernel) {
+    text->append("chosen\n");
+  } else if (usable && ready.kernel != kNoKernel) {
+    text->append("usable, but %s has the larger preference\n",
+                 library.targets[library.kernels[ready.kernel].target].name);
+  } else if (usable) {
+    text->append("usable\n");
+  } else {
+    text->append("refused, ");
+    append_refusal(*text, library, kernel, ready.problem.request, ready.capabilities);
+    text->append("\n");
+  }
+}
+
+}  // namespace
+
+fovea_status explain(const fovea_library_info* library, int32_t variant, const fovea_call* call,
+                     const Capabilities& capabilities, int32_t default_threads, Text* text) {
+  Preparation ready;
+  fovea_status status = prepare(library, variant, call, capabilities, default_threads, &ready);
+  if (status == FOVEA_OK) status = check_workspace(ready.problem, ready.plan.bytes);
+  if (status != FOVEA_OK) {
+    text->append("%s: %s\n", fovea_status_name(status), fovea_last_message());
+  } else if (ready.kernel == kNoKernel) {
+    text->append("ok: nothing to compute, the output has no elements\n");
+  } else {
+    append_choice(text, *library, ready);
+  }
+  // Of a library that was refused as a whole, nothing may be read.
+  if (ready.problem.variant == nullptr) return status;
+  for (int32_t i = 0; i < library->kernel_count; ++i) {
+    if (library->kernels[i].variant == variant) append_candidate(text, *library, i, ready);
+  }
+  return status;
+}
+
+}  // namespace fovea::detail

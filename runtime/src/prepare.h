@@ -1,0 +1,28 @@
+// All that happens before anything runs: checks, selection, the workspace plan.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_PREPARE_H
+#define FOVEA_PREPARE_H
+
+#include "checks.h"
+#include "prefill.h"
+#include "selection.h"
+
+namespace fovea::detail {
+
+struct Preparation {
+  Problem problem;
+  Capabilities capabilities;  // with the call's own wishes
+  int32_t kernel;             // kNoKernel on errors, and if there is nothing to compute
+  WorkspacePlan plan;
+};
+
+// What this process may use right now, before any call's wishes.
+Capabilities present_capabilities();
+
+// The size of a given workspace is left to check_workspace, parameters to check_parameters.
+fovea_status prepare(const fovea_library_info* library, int32_t variant, const fovea_call* call,
+                     const Capabilities& capabilities, int32_t default_threads,
+                     Preparation* preparation);
+
+}  // namespace fovea::detail
+#endif

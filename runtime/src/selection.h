@@ -1,0 +1,58 @@
+// The choice of a kernel: a pure function of the request and of what may be used, with a reason for
+// every refusal. SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SELECTION_H
+#define FOVEA_SELECTION_H
+
+#include <fovea/registry.h>
+
+#include "message.h"
+
+namespace fovea::detail {
+
+struct Request {
+  int32_t variant;
+  fovea_pass pass;
+  fovea_dtype dtype;
+  int64_t d_qk, d_v;
+};
+
+// All that a choice depends on besides the request. Tests make their own.
+struct Capabilities {
+  const char* architecture;
+  uint64_t cpu_features;
+  uint64_t enabled_targets;
+  const char* forced_target;  // NULL: none
+  const char* forced_by;      // the field or variable that named it
+};
+
+enum class Refusal { kNone, kPass, kDtype, kHeadDims, kNotForced, kDisabled, kArchitecture, kCpu };
+
+struct Verdict {
+  Refusal refusal;
+  uint64_t missing_features;  // for kCpu
+};
+
+constexpr int32_t kNoKernel = -1;
+
+Verdict judge(const fovea_library_info& library, const fovea_kernel_info& kernel,
+              const Request& request, const Capabilities& capabilities);
+
+// Index of the usable kernel of that variant whose target has the largest preference (the first of
+// equals), or kNoKernel.
+int32_t select_kernel(const fovea_library_info& library, const Request& request,
+                      const Capabilities& capabilities);
+
+// "CPU lacks avx512f, avx512bw", …
+void append_refusal(Text& text, const fovea_library_info& library, const fovea_kernel_info& kernel,
+                    const Request& request, const Capabilities& capabilities);
+
+// Sets this thread's message to why no kernel serves the request; returns FOVEA_UNSUPPORTED.
+fovea_status fail_without_kernel(const fovea_library_info& library, const Request& request,
+                                 const Capabilities& capabilities);
+
+const char* pass_name(fovea_pass pass);
+int32_t pass_from_name(const char* name);  // -1: unknown
+void append_pass_names(Text& text);
+
+}  // namespace fovea::detail
+#endif
