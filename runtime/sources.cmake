@@ -5,7 +5,7 @@
 set(FOVEA_RUNTIME_SOURCES)
 foreach(source IN ITEMS
     check_call check_lengths check_parameters check_tensors cpu_detect entry explain message prefill prepare scratch
-    selection targets threads views)
+    selection targets threads views work_item)
   list(APPEND FOVEA_RUNTIME_SOURCES "${CMAKE_CURRENT_LIST_DIR}/src/${source}.cpp")
 endforeach()
 set(FOVEA_RUNTIME_COMPILE_OPTIONS -fno-exceptions -fno-rtti)

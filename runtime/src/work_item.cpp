@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "work_item.h"
+
+#include <string.h>
+
+namespace fovea::detail {
+namespace {
+
+// What an empty buffer points at; never read (see HalideBuffer).
+alignas(64) constexpr unsigned char kNothing[64] = {};
+uint8_t* nothing() { return const_cast<uint8_t*>(kNothing); }
+
+// 12 fixed arguments, parameters, out, lse; see fovea_kernel_info.
+constexpr int kFixedArguments = 12;
+constexpr int kMaxArguments = kFixedArguments + FOVEA_MAX_PARAMETERS + 2;
+
+HalideType halide_type(fovea_dtype dtype) {
+  switch (dtype) {
+    case FOVEA_F32:
+      return {kHalideFloat, 32, 1};
+    case FOVEA_F16:
+      return {kHalideFloat, 16, 1};
+    case FOVEA_BF16:
+      return {kHalideBFloat, 16, 1};
+    case FOVEA_I32:
+      return {kHalideInt, 32, 1};
+    case FOVEA_I8:
+      return {kHalideInt, 8, 1};
+    case FOVEA_U8:
+      break;
+  }
+  return {kHalideUInt, 8, 1};
+}
+
+struct RowBuffer {
+  HalideBuffer buffer;
+  HalideDimension dimensions[2];
+};
+
+// Rows [first_row, first_row + rows) of one head as a buffer of (feature, row).
+void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, int64_t b, int64_t head,
+               int64_t first_row, int32_t rows) {
+  const auto features = static_cast<int32_t>(tensor.extent[3]);
+  uint8_t* host = nothing();
+  if (rows > 0 && features > 0) {
+    // Strides of axes with one element mean nothing and may be anything: index 0 times a stride is
+    // 0. All other products have been checked to fit.
+    const int64_t elements =
+        b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
+    host = static_cast<uint8_t*>(tensor.data) + elements * dtype_size(tensor.dtype);
+  }
+  // One row has no stride to speak of; features keeps it valid for any check a kernel makes.
+  const int32_t row_stride =
+      tensor.extent[2] > 1 ? static_cast<int32_t>(tensor.stride[2]) : features;
+  rows_buffer->dimensions[0] = {0, features, 1, 0};
+  rows_buffer->dimensions[1] = {0, rows, row_stride, 0};
+  rows_buffer->buffer = {
+      0, nullptr, host, 0, halide_type(tensor.dtype), 2, rows_buffer->dimensions, nullptr};
+}
+
+// LSE rows of one head as a buffer of (row).
+void fill_lse(RowBuffer* lse_buffer, const fovea_tensor& tensor, float* unwanted, int64_t b,
+              int64_t head, int64_t first_row, int32_t rows) {
+  auto* host = reinterpret_cast<uint8_t*>(unwanted);
+  int32_t stride = 1;
+  if (tensor.data != nullptr) {
+    const int64_t elements =
+        b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
+    host = static_cast<uint8_t*>(tensor.data) + elements * dtype_size(FOVEA_F32);
+    if (tensor.extent[2] > 1) stride = static_cast<int32_t>(tensor.stride[2]);
+  }
+  lse_buffer->dimensions[0] = {0, rows, stride, 0};
+  lse_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 1, lse_buffer->dimensions,
+                        nullptr};
+}
+
+void fill_table(TableBuffer* table_buffer, const fovea_parameter_info& info,
+                const fovea_table& table) {
+  bool empty = false;
+  for (int32_t axis = 0; axis < info.rank; ++axis) empty = empty || table.extent[axis] == 0;
+  for (int32_t axis = 0; axis < info.rank; ++axis) {
+    // There is no index to clamp to in an empty axis: an empty table is one zero, on which no
+    // result depends.
+    const auto extent = empty ? 1 : static_cast<int32_t>(table.extent[axis]);
+    const auto stride = extent > 1 ? static_cast<int32_t>(table.stride[axis]) : 0;
+    table_buffer->dimensions[axis] = {0, extent, stride, 0};
+  }
+  uint8_t* host = empty ? nothing() : static_cast<uint8_t*>(const_cast<void*>(table.data));
+  table_buffer->buffer = {
+      0, nullptr, host, 0, halide_type(info.dtype), info.rank, table_buffer->dimensions, nullptr};
+}
+
+}  // namespace
+
+void fill_parameters(const Problem& problem, const void* params, Parameters* parameters) {
+  for (int32_t i = 0; i < problem.variant->parameter_count; ++i) {
+    const fovea_parameter_info& info = problem.variant->parameters[i];
+    // Kernels take every argument as void* and write to outputs only.
+    char* field = const_cast<char*>(static_cast<const char*>(params)) + info.offset;
+    parameters->arguments[i] = field;
+    if (info.kind != FOVEA_TABLE) continue;
+    fovea_table table;
+    memcpy(&table, field, sizeof(table));
+    fill_table(&parameters->tables[i], info, table);
+    parameters->arguments[i] = &parameters->tables[i].buffer;
+  }
+}
+
+int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Parameters& parameters,
+             const WorkItem& item, fovea_scratch* scratch, float* unwanted_lse) {
+  const fovea_call& call = problem.call;
+  const int64_t first_row = item.block * kernel.block_rows;
+  auto q_block = static_cast<int32_t>(item.block);
+  int32_t q_len = rows_of(problem, item.b);
+  int32_t kv_len = keys_of(problem, item.b);
+  int32_t q_offset = offset_of(problem, item.b);
+  auto batch = static_cast<int32_t>(item.b);
+  auto head = static_cast<int32_t>(item.head);
+  auto kv_head = static_cast<int32_t>(item.head / (problem.q_heads / problem.kv_heads));
+  float scale = problem.scale;
+  const int64_t left = q_len - first_row;
+  const int32_t rows = left < kernel.block_rows ? static_cast<int32_t>(left) : kernel.block_rows;
+
+  RowBuffer q;
+  RowBuffer k;
+  RowBuffer v;
+  RowBuffer out;
+  RowBuffer lse;
+  fill_rows(&q, call.q, batch, head, first_row, rows);
+  fill_rows(&k, call.k, batch, kv_head, 0, kv_len);
+  fill_rows(&v, call.v, batch, kv_head, 0, kv_len);
+  fill_rows(&out, call.out, batch, head, first_row, rows);
+
+  void* user_context = scratch;
+  void* arguments[kMaxArguments] = {&user_context, &q.buffer, &k.buffer, &v.buffer,
+                                    &q_block,      &q_offset, &q_len,    &kv_len,
+                                    &batch,        &head,     &kv_head,  &scale};
+  int count = kFixedArguments;
+  for (int32_t i = 0; i < problem.variant->parameter_count; ++i)
+    arguments[count++] = parameters.arguments[i];
+  arguments[count++] = &out.buffer;
+  if (problem.variant->returns_lse != 0) {
+    fill_lse(&lse, call.lse, unwanted_lse, batch, head, first_row, rows);
+    arguments[count++] = &lse.buffer;
+  }
+  return kernel.run(arguments);
+}
+
+}  // namespace fovea::detail
