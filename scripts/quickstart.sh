@@ -28,7 +28,7 @@ if [ -z "$model" ]; then
 fi
 step "Configuring the example sentence_embedding" cmake -G Ninja -S examples/sentence_embedding -B "$example" \
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" -DSENTENCE_MODEL_DIR="$model" \
-  -DHalide_DIR="$FOVEA_HALIDE_ROOT/lib64/cmake/Halide"
+  -DHalide_DIR="$FOVEA_HALIDE_ROOT/lib64/cmake/Halide" -DCMAKE_DISABLE_FIND_PACKAGE_Halide_Python=ON
 step "Generating its attention library and building it" cmake --build "$example" --parallel "$jobs"
 
 echo

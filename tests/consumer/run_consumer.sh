@@ -28,6 +28,7 @@ configure() {
   cp -r "$source/tests/consumer/$project" "$source/tests/consumer/shared" "$scratch/"
   "$cmake" -G Ninja -S "$scratch/$project" -B "$scratch/build" -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_PREFIX_PATH="$package" -DHalide_DIR="$halide/lib64/cmake/Halide" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_Halide_Python=ON \
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF "$@"
 }
 

@@ -25,7 +25,8 @@ if [ -f "$folder/get_model.sh" ]; then
 fi
 
 "$cmake" -G Ninja -S "$folder" -B "$build" -DCMAKE_MAKE_PROGRAM="${NINJA:-ninja}" -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_PREFIX_PATH="$prefix" -DHalide_DIR="$halide/lib64/cmake/Halide" "${options[@]}"
+  -DCMAKE_PREFIX_PATH="$prefix" -DHalide_DIR="$halide/lib64/cmake/Halide" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_Halide_Python=ON "${options[@]}"
 "$cmake" --build "$build" --parallel 2
 
 rc=0
