@@ -5,7 +5,9 @@
 #include <fovea/dsl/parameter.h>
 #include <fovea/dsl/variant.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 namespace fovea::detail {
@@ -38,14 +40,27 @@ Expr table_entry(const std::string& variant, const Parameter& table,
 
 void restrict_range(const std::string& variant, Parameter& scalar, double minimum, double maximum,
                     bool exclusive_minimum) {
-  const std::string field = fmt::format("scalar '{}'", scalar.name);
-  const bool empty = exclusive_minimum ? minimum >= maximum : minimum > maximum;
-  if (std::isnan(minimum) || std::isnan(maximum) || empty) {
-    throw DeclarationError(
-        variant, field,
-        fmt::format("allowed in {}{}, {}]", exclusive_minimum ? "(" : "[", minimum, maximum),
-        "a range holds at least one value", "put the smaller bound first");
+  const auto refuse = [&](double low, double high, bool exclusive) {
+    throw DeclarationError(variant, fmt::format("scalar '{}'", scalar.name),
+                           fmt::format("allowed in {}{}, {}]", exclusive ? "(" : "[", low, high),
+                           "a range holds at least one number", "put the smaller bound first");
+  };
+  if (std::isnan(minimum) || std::isnan(maximum)) refuse(minimum, maximum, exclusive_minimum);
+  // Ranges add up: positive() after at_least(3) does not bring 1 back.
+  if (minimum < scalar.minimum) {
+    minimum = scalar.minimum;
+    exclusive_minimum = scalar.exclusive_minimum;
+  } else if (minimum == scalar.minimum) {
+    exclusive_minimum = exclusive_minimum || scalar.exclusive_minimum;
   }
+  maximum = std::min(maximum, scalar.maximum);
+  const double infinity = std::numeric_limits<double>::infinity();
+  // The smallest value of an integer above an excluded one is the next.
+  const double smallest = exclusive_minimum && scalar.type.is_int() ? minimum + 1 : minimum;
+  const bool empty =
+      exclusive_minimum && !scalar.type.is_int() ? minimum >= maximum : smallest > maximum;
+  if (empty || minimum == infinity || maximum == -infinity)
+    refuse(minimum, maximum, exclusive_minimum);
   scalar.minimum = minimum;
   scalar.maximum = maximum;
   scalar.exclusive_minimum = exclusive_minimum;

@@ -5,6 +5,8 @@
 #include <fovea/dsl/register.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace fovea {
 namespace {
@@ -21,6 +23,11 @@ std::vector<Registration>& registrations() {
   return list;
 }
 
+std::string without_line_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 bool register_variant(const char* name, const char* file, int line, Declare declare) {
@@ -30,7 +37,7 @@ bool register_variant(const char* name, const char* file, int line, Declare decl
 
 std::vector<Variant> declared_variants() {
   std::vector<Registration> list = registrations();
-  std::sort(list.begin(), list.end(), [](const Registration& a, const Registration& b) {
+  std::stable_sort(list.begin(), list.end(), [](const Registration& a, const Registration& b) {
     return std::string(a.name) < b.name;
   });
   std::vector<Variant> variants;
@@ -43,7 +50,14 @@ std::vector<Variant> declared_variants() {
                              "a library holds one variant of a name", "rename one of them");
     }
     Variant v(r.name, r.file, r.line);
-    r.declare(v);
+    try {
+      r.declare(v);
+    } catch (const Halide::Error& error) {
+      // From an expression built outside a score step or a mask; those name themselves.
+      throw DeclarationError(
+          r.name, "declaration", fmt::format("not valid at {}:{}", r.file, r.line),
+          without_line_end(error.what()), "compare and combine expressions of one type");
+    }
     v.check();
     variants.push_back(std::move(v));
   }

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fovea/dsl/diagnostics.h>
+#include <fovea/dsl/identifier.h>
 #include <fovea/dsl/variant.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -16,10 +17,31 @@ namespace {
 
 namespace ir = Halide::Internal;
 
+// Halide prints six decimals, which makes one text of 1e-8f and 2e-8f. Here a constant becomes a
+// variable named by the shortest text that reads back as the same number; the mark finds it again.
+constexpr char constant_mark = '\1';
+
+class ExactConstants : public ir::IRMutator {
+ private:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::FloatImm* op) override {
+    const std::string number = op->type.bits() == 32
+                                   ? fmt::format("{}f", static_cast<float>(op->value))
+                                   : fmt::format("{}", op->value);
+    return ir::Variable::make(op->type, constant_mark + number);
+  }
+};
+
 std::string text_of(const Expr& e) {
   std::ostringstream out;
-  out << e;
-  return out.str();
+  out << ExactConstants().mutate(e);
+  std::string text = out.str();
+  // Halide puts the type, in parentheses, before a variable.
+  for (size_t mark; (mark = text.find(constant_mark)) != std::string::npos;) {
+    const size_t type = text.rfind('(', mark);
+    text.erase(type, mark - type + 1);
+  }
+  return text;
 }
 
 std::string text_of(const Halide::Type& t) {
@@ -28,48 +50,24 @@ std::string text_of(const Halide::Type& t) {
   return out.str();
 }
 
-// Names become identifiers of C and C++ and parts of kernel names, which separate their fields by
-// two underscores.
-std::string why_not_identifier(const std::string& name) {
-  static constexpr std::array reserved = {
-      "auto",      "bool",      "break",    "case",    "char",   "class",    "const",
-      "continue",  "default",   "delete",   "do",      "double", "else",     "enum",
-      "extern",    "false",     "float",    "for",     "goto",   "if",       "inline",
-      "int",       "long",      "new",      "not",     "or",     "and",      "xor",
-      "private",   "public",    "register", "return",  "short",  "signed",   "sizeof",
-      "static",    "struct",    "switch",   "this",    "throw",  "true",     "try",
-      "typedef",   "union",     "unsigned", "using",   "void",   "volatile", "while",
-      "template",  "namespace", "operator", "virtual", "friend", "explicit", "export",
-      "protected", "typename",  "restrict"};
-  if (name.empty()) return "it is empty";
-  if (name[0] < 'a' || name[0] > 'z') return "it must begin with a lower-case letter";
-  for (const char c : name) {
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) {
-      return "it may hold lower-case letters, digits and underscores";
-    }
-  }
-  if (name.find("__") != std::string::npos || name.back() == '_')
-    return "underscores stand single and inside";
-  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
-    return "it is a keyword of C or C++";
-  return {};
-}
-
 // Collects the free variables and the table reads of an expression.
 class NameCollector : public ir::IRGraphVisitor {
  public:
-  std::set<std::string> variables, tables;
+  // Every one in each type and shape that it is used with.
+  std::set<std::pair<std::string, Halide::Type>> variables;
+  std::multimap<std::string, const ir::Call*> tables;
   std::set<std::string> impure;  // calls a declaration cannot contain
 
  private:
   using ir::IRGraphVisitor::visit;
-  void visit(const ir::Variable* op) override { variables.insert(op->name); }
+  void visit(const ir::Variable* op) override { variables.emplace(op->name, op->type); }
   void visit(const ir::Call* op) override {
     const std::string_view name = op->name;
     if (op->call_type == ir::Call::PureExtern && name.starts_with(table_prefix)) {
-      tables.insert(std::string(name.substr(std::string_view(table_prefix).size())));
+      tables.emplace(name.substr(std::string_view(table_prefix).size()), op);
     } else if (op->call_type == ir::Call::Halide || op->call_type == ir::Call::Image ||
-               !op->is_pure()) {
+               op->is_intrinsic({ir::Call::random, ir::Call::undef}) || !op->is_pure()) {
+      // Halide counts random numbers and undefined values among the pure intrinsics.
       impure.insert(op->name);
     }
     ir::IRGraphVisitor::visit(op);
@@ -119,7 +117,18 @@ Variant::Variant(std::string name, std::string file, int line)
   }
 }
 
-void Variant::summary(std::string text) { summary_ = std::move(text); }
+void Variant::summary(std::string text) {
+  // It becomes part of comments in generated C and C++.
+  const bool control =
+      std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 32; });
+  if (control || text.find("*/") != std::string::npos || text.find("/*") != std::string::npos ||
+      text.ends_with('\\')) {
+    throw DeclarationError(name_, "summary", fmt::format("'{}'", text),
+                           "one line of text that can stand inside a comment",
+                           "leave out line breaks, tabs, comment marks and a backslash at the end");
+  }
+  summary_ = std::move(text);
+}
 
 std::shared_ptr<Parameter> Variant::add_parameter_(const std::string& name, Parameter::Kind kind,
                                                    Halide::Type type, std::vector<Axis> axes) {
@@ -173,7 +182,7 @@ const Parameter* Variant::find_parameter(const std::string& name) const {
 void Variant::check_expression_(const Expr& e, const std::string& field, bool score_allowed) const {
   NameCollector names;
   e.accept(&names);
-  for (const std::string& v : names.variables) {
+  for (const auto& [v, type] : names.variables) {
     if (v == "score" && !score_allowed) {
       throw DeclarationError(name_, field, "built from the score",
                              "a mask depends on the position and on parameters only",
@@ -185,10 +194,21 @@ void Variant::check_expression_(const Expr& e, const std::string& field, bool sc
                              "an expression uses the position, the score and declared parameters",
                              fmt::format("declare it: auto {} = v.scalar<float>(\"{}\")", v, v));
     }
+    // A Halide Var or Param of the same name, or a handle that belongs to another variant.
+    const Halide::Type declared =
+        p ? p->type : Halide::Type(v == "score" ? Halide::Float(32) : Halide::Int(32));
+    if (type != declared) {
+      throw DeclarationError(name_, field,
+                             fmt::format("built from '{}' of type {}", v, text_of(type)),
+                             fmt::format("'{}' is {} in this variant", v, text_of(declared)),
+                             p ? "use the handle that this variant's v.scalar returned"
+                               : "use the fields of the Position");
+    }
   }
-  for (const std::string& t : names.tables) {
+  for (const auto& [t, read] : names.tables) {
     const Parameter* p = find_parameter(t);
-    if (!(p && p->kind == Parameter::Kind::Table)) {
+    if (!(p && p->kind == Parameter::Kind::Table && p->type == read->type &&
+          p->axes.size() == read->args.size())) {
       throw DeclarationError(
           name_, field, fmt::format("built from the table '{}'", t),
           "a table belongs to the variant that reads it",
@@ -281,7 +301,7 @@ void Variant::check() const {
   for (const Expr& e : score_steps_) e.accept(&names);
   for (const Expr& e : masks_) e.accept(&names);
   for (const auto& p : parameters_) {
-    if (!names.variables.count(p->name) && !names.tables.count(p->name)) {
+    if (!names.variables.count({p->name, p->type}) && !names.tables.count(p->name)) {
       throw DeclarationError(name_, p->kind == Parameter::Kind::Scalar ? "scalar" : "table",
                              fmt::format("'{}', declared but not used", p->name),
                              "every parameter takes part in a score step or a mask",

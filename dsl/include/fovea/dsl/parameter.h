@@ -57,6 +57,7 @@ constexpr bool is_parameter_type = std::is_same_v<T, float> || std::is_same_v<T,
 // Throws DeclarationError when an index list does not fit the table.
 Expr table_entry(const std::string& variant, const Parameter& table,
                  const std::vector<Expr>& indices);
+// Intersects the range of a scalar with another one. Throws DeclarationError when nothing is left.
 void restrict_range(const std::string& variant, Parameter& scalar, double minimum, double maximum,
                     bool exclusive_minimum);
 }  // namespace detail
@@ -73,6 +74,7 @@ class Scalar : public Expr {
         variant_(std::move(variant)),
         parameter_(std::move(parameter)) {}
 
+  // Several ranges hold together.
   const Scalar& positive() const { return range_(0, parameter_->maximum, true); }
   const Scalar& at_least(T minimum) const { return range_(minimum, parameter_->maximum, false); }
   const Scalar& at_most(T maximum) const {
