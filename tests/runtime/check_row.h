@@ -1,0 +1,31 @@
+// One check on a call: a row breaks it, and must see its status, a message with the field, and
+// nothing written.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "fake_library.h"
+
+namespace fovea::test {
+
+struct CheckRow {
+  const char* name;
+  Variant variant;
+  void (*spoil)(Attention&);
+  fovea_status status;
+  std::vector<const char*> says;  // parts of the message: field, value, what is allowed
+};
+
+inline void PrintTo(const CheckRow& row, std::ostream* out) { *out << row.name; }
+
+void expect_refused(const CheckRow& row);
+
+template <typename T>
+T* at_address(uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+}  // namespace fovea::test
