@@ -168,6 +168,10 @@ std::shared_ptr<Parameter> Variant::add_parameter_(const std::string& name, Para
   parameter->kind = kind;
   parameter->type = type;
   parameter->axes = std::move(axes);
+  if (kind == Parameter::Kind::Scalar && type.is_int()) {
+    parameter->minimum = -largest_integer;
+    parameter->maximum = largest_integer;
+  }
   parameters_.push_back(parameter);
   return parameter;
 }

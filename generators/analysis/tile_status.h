@@ -31,9 +31,16 @@ struct TileStatus {
   static Halide::Expr k_block();
 };
 
-// Derives the conditions and compares them with the mask itself, element by element, on small
-// domains with random parameters (seeded: same answer in every build). A condition that is ever
-// wrong is replaced by its safe value.
+// What interval analysis makes of the mask. Not to be relied upon: Halide's solver is known to be
+// unsound in places.
+TileStatus derive_tile_status(const Variant& variant, int block_rows, int key_block);
+
+// Compares the conditions with the mask itself, element by element, on small domains with random
+// parameters (seeded: same answer in every build). A condition that is ever wrong is replaced by
+// its safe value.
+TileStatus check_tile_status(TileStatus status, const Variant& variant);
+
+// Both: conditions that were derived and hold.
 TileStatus tile_status(const Variant& variant, int block_rows, int key_block);
 
 }  // namespace fovea

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <stdexcept>
 
@@ -33,8 +34,8 @@ pid_t start(const ChildJob& job) {
   const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    throw std::runtime_error(
-        fmt::format("cannot start '{}': {}", job.command[0], std::strerror(error)));
+    throw std::runtime_error(fmt::format("cannot start '{}' with its log in {}: {}", job.command[0],
+                                         job.log.string(), std::strerror(error)));
   return pid;
 }
 
@@ -48,12 +49,22 @@ ChildResult result_of(int status) {
 
 bool run_children(const std::vector<ChildJob>& jobs, int at_once,
                   const std::function<void(size_t, const ChildResult&)>& finished) {
+  if (at_once < 1)
+    throw std::invalid_argument(
+        fmt::format("{} processes at once: allowed is 1 and more", at_once));
   std::map<pid_t, size_t> running;
   size_t next = 0;
   bool ok = true;
+  std::exception_ptr not_started;
   while ((ok && next < jobs.size()) || !running.empty()) {
     if (ok && next < jobs.size() && running.size() < static_cast<size_t>(at_once)) {
-      running[start(jobs[next])] = next;
+      try {
+        running[start(jobs[next])] = next;
+      } catch (const std::exception&) {
+        // Reported once the others have ended: nobody would wait for them.
+        not_started = std::current_exception();
+        ok = false;
+      }
       ++next;
       continue;
     }
@@ -70,6 +81,7 @@ bool run_children(const std::vector<ChildJob>& jobs, int at_once,
     finished(job->second, result);
     running.erase(job);
   }
+  if (not_started) std::rethrow_exception(not_started);
   return ok;
 }
 

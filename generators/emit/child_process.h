@@ -22,7 +22,8 @@ struct ChildResult {
 };
 
 // Runs the jobs, at most `at_once` at a time, and calls finished(job index, result) for each as it
-// ends. After a failure no further job is started; returns true when all of them succeeded.
+// ends. After a failure no further job is started; returns true when all of them succeeded. Throws
+// std::runtime_error when a program cannot be started, after the jobs already running have ended.
 bool run_children(const std::vector<ChildJob>& jobs, int at_once,
                   const std::function<void(size_t, const ChildResult&)>& finished);
 

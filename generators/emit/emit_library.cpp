@@ -45,11 +45,17 @@ std::string compiler_identity(const EmitOptions& options) {
 bool reuse(PlannedKernel& k, const std::string& identity, const EmitOptions& options) {
   const fs::path facts = kernel_file(options, k, ".json");
   if (!fs::exists(facts) || !fs::exists(kernel_file(options, k, ".o"))) return false;
-  const Json json = Json::parse(read_file(facts), nullptr, false);
-  if (json.is_discarded() || json.value("identity", "") != identity) return false;
-  k.facts.block_rows = json.at("block_rows");
-  k.facts.scratch_bytes = json.at("scratch_bytes");
-  k.facts.tile_fallback = json.at("tile_fallback");
+  if (options.by_products.assembly && !fs::exists(kernel_file(options, k, ".s"))) return false;
+  if (options.by_products.statement && !fs::exists(kernel_file(options, k, ".stmt"))) return false;
+  try {
+    const Json json = Json::parse(read_file(facts));
+    if (json.at("identity").get<std::string>() != identity) return false;
+    k.facts.block_rows = json.at("block_rows").get<int>();
+    k.facts.scratch_bytes = json.at("scratch_bytes").get<size_t>();
+    k.facts.tile_fallback = json.at("tile_fallback").get<std::string>();
+  } catch (const Json::exception&) {
+    return false;  // a record that does not read is no record
+  }
   return true;
 }
 
@@ -86,14 +92,16 @@ void compile_missing(LibraryPlan& plan, const EmitOptions& options) {
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 
-// Objects of kernels that are no longer asked for would be found by nobody, but confuse who looks.
+// Objects of kernels that are no longer asked for would be found by nobody, but confuse who looks;
+// and a compiler that was killed leaves its unfinished object.
 void remove_leftovers(const LibraryPlan& plan, const EmitOptions& options) {
   std::set<std::string> names;
   for (const PlannedKernel& k : plan.kernels) names.insert(kernel_name(k.spec));
   for (const auto& entry : fs::directory_iterator(options.out / "kernels")) {
-    if (parse_kernel_name(entry.path().stem().string()) &&
-        !names.count(entry.path().stem().string()))
-      fs::remove(entry.path());
+    const std::string file = entry.path().filename().string(),
+                      name = file.substr(0, file.find('.'));
+    const bool unfinished = file.find(".tmp") != std::string::npos;
+    if (parse_kernel_name(name) && (unfinished || !names.count(name))) fs::remove(entry.path());
   }
 }
 

@@ -54,7 +54,7 @@ std::optional<KernelSpec> parse_kernel_name(const std::string& name) {
   const std::optional<int> d_qk = parse_dimension(dims[0]), d_v = parse_dimension(dims.back());
   if (!d_qk || !d_v) return {};
   const auto plain = [](const std::string& s) {
-    return !s.empty() &&
+    return !s.empty() && s.front() != '_' && s.back() != '_' &&
            s.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
   };
   if (!std::all_of(fields.begin(), fields.end(), plain)) return {};

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fovea/dsl/identifier.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <set>
+#include <map>
 #include <stdexcept>
 
 #include "generators/emit/library_spec.h"
@@ -33,6 +35,28 @@ void refuse_duplicates(const std::string& field, std::vector<T> values, auto&& t
   std::sort(values.begin(), values.end());
   const auto twice = std::adjacent_find(values.begin(), values.end());
   if (twice != values.end()) refuse(field, text(*twice), "each value once");
+}
+
+// The functions and types of a variant in the generated headers, after the library's name.
+constexpr std::array variant_suffixes = {"", "_params", "_workspace", "_explain"};
+
+// Every name a library declares has one meaning: in C (causal_params and the parameters of causal
+// would be one), and in C++, where a variant is a structure with members.
+void refuse_colliding_names(const std::vector<Variant>& variants) {
+  std::map<std::string, std::string> owner = {{"library", "the list of kernels"}};
+  for (const Variant& v : variants) {
+    for (const char* member : {"run", "workspace", "explain", "fovea", "std"}) {
+      if (v.name() == member)
+        refuse("variant", v.name(), "a name the generated C++ header does not use itself");
+    }
+    for (const char* suffix : variant_suffixes) {
+      const auto [it, is_new] = owner.emplace(v.name() + suffix, "variant " + v.name());
+      if (!is_new)
+        refuse("variant", v.name(),
+               fmt::format("a name whose function <library>_{} does not belong to {} already",
+                           it->first, it->second));
+    }
+  }
 }
 
 std::vector<Variant> choose_variants(const std::vector<std::string>& names,
@@ -85,11 +109,18 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
     refuse("library name", request.name,
            "an identifier of C: letters, digits and underscores, no digit first");
   }
+  if (is_reserved_word(request.name) || request.name == "fovea" || request.name == "std" ||
+      request.name[0] == '_' || request.name.find("__") != std::string::npos) {
+    refuse("library name", request.name,
+           "an identifier that C, C++ and fovea itself do not use; no underscore first, no two in "
+           "a row");
+  }
   LibraryPlan plan;
   plan.name = request.name;
   plan.variants = choose_variants(request.variants, std::move(declared));
   const auto as_is = [](const std::string& s) { return s; };
   refuse_duplicates("variant", request.variants, as_is);
+  refuse_colliding_names(plan.variants);
 
   for (const std::string& name : request.targets) {
     const TargetRow* row = find_target(name);
@@ -106,8 +137,10 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
   for (const std::string& pass : request.passes) {
     if (pass != "prefill") refuse("pass", pass, "prefill in this version");
   }
-  if (request.dtypes.empty() || request.passes.empty() || request.head_dims.empty()) {
-    throw std::invalid_argument("dtypes, passes and head dimensions each need at least one value");
+  for (const auto& [field, values] :
+       {std::pair{"dtype", &request.dtypes}, std::pair{"pass", &request.passes},
+        std::pair{"head dimension", &request.head_dims}}) {
+    if (values->empty()) refuse(field, "", "at least one value");
   }
   std::vector<std::pair<int, int>> dims;
   for (const std::string& text : request.head_dims) dims.push_back(parse_head_dims(text));
@@ -125,7 +158,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name};
             k.variant = i;
             k.symbol = plan.name + "__" + kernel_name(k.spec);
-            k.schedule = default_prefill_schedule(*target, d_qk, d_v);
+            k.schedule = default_prefill_schedule(*target, plan.variants[i], d_qk, d_v);
             plan.kernels.push_back(std::move(k));
           }
         }

@@ -35,6 +35,10 @@ inline const Axis key{Axis::Kind::Key};      // every key position
 inline const Axis any{Axis::Kind::Any};      // whatever the caller passes, at least 1
 }  // namespace axis
 
+// Integer scalars lie within plus and minus this: the compiler reorders sums of positions and
+// scalars in 32 bits, and none of them may wrap. A window of this size is one without end.
+inline constexpr int32_t largest_integer = int32_t{1} << 30;
+
 // The declaration of one parameter, as stored in its variant.
 struct Parameter {
   enum class Kind { Scalar, Table };

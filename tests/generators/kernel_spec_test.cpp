@@ -1,0 +1,78 @@
+// kernel_spec_test.cpp: kernel names and their inverse.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/emit/kernel_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "generators/targets/target_table.h"
+
+namespace fovea {
+namespace {
+
+TEST(KernelName, Grammar) {
+  EXPECT_EQ(kernel_name({"prefill", "causal", "f32", 64, 64, "x86-avx2"}),
+            "fovea_prefill__causal__f32__d64__x86_avx2");
+  EXPECT_EQ(kernel_name({"decode", "softcapped_window", "bf16", 192, 128, "x86-avx512-bf16"}),
+            "fovea_decode__softcapped_window__bf16__d192x128__x86_avx512_bf16");
+}
+
+TEST(KernelName, RoundTrip) {
+  for (const TargetRow& target : target_table()) {
+    for (const char* variant : {"a", "causal", "global_window_2d", "d64", "x86"}) {
+      for (const int d_qk : {1, 8, 64, 192, 1024}) {
+        for (const int d_v : {1, 64, 128}) {
+          const KernelSpec spec{"prefill", variant, "f32", d_qk, d_v, target.name};
+          const auto parsed = parse_kernel_name(kernel_name(spec));
+          ASSERT_TRUE(parsed) << kernel_name(spec);
+          EXPECT_EQ(*parsed, spec);
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelName, DimensionsOfTwoNumbers) {
+  const auto spec = parse_kernel_name("fovea_prefill__full__f32__d192x128__x86_sse41");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->d_qk, 192);
+  EXPECT_EQ(spec->d_v, 128);
+  EXPECT_EQ(spec->target, "x86-sse41");
+}
+
+TEST(KernelName, OtherTextsAreRefused) {
+  for (const char* text : {
+           "",
+           "fovea_",
+           "causal",
+           "prefill__causal__f32__d64__x86_avx2",
+           "fovea_prefill__causal__f32__d64",
+           "fovea_prefill__causal__f32__d64__x86_avx2__more",
+           "fovea_prefill__causal__f32__64__x86_avx2",
+           "fovea_prefill__causal__f32__d__x86_avx2",
+           "fovea_prefill__causal__f32__d0__x86_avx2",
+           "fovea_prefill__causal__f32__d-64__x86_avx2",
+           "fovea_prefill__causal__f32__d064__x86_avx2",
+           "fovea_prefill__causal__f32__d64x__x86_avx2",
+           "fovea_prefill__causal__f32__d64x64__x86_avx2",  // is d64
+           "fovea_prefill__causal__f32__d64x32x16__x86_avx2",
+           "fovea_prefill__causal__f32__d99999999999__x86_avx2",
+           "fovea_prefill__causal__f32__d64 __x86_avx2",
+           "fovea_prefill____f32__d64__x86_avx2",
+           "fovea___causal__f32__d64__x86_avx2",
+           "fovea_prefill___causal__f32__d64__x86_avx2",
+           "fovea_prefill__causal___f32__d64__x86_avx2",
+           "fovea_prefill__causal__f32__d64__",
+           "fovea_prefill__causal__f32__d64__x86-avx2",
+           "fovea_prefill__Causal__f32__d64__x86_avx2",
+           "fovea_prefill__causal__f32__d64__x86_avx2\n",
+           "fovea_prefill__causal__f32__d64__x86_avx2.tmp",
+           " fovea_prefill__causal__f32__d64__x86_avx2",
+       }) {
+    EXPECT_FALSE(parse_kernel_name(text)) << "'" << text << "'";
+  }
+}
+
+}  // namespace
+}  // namespace fovea

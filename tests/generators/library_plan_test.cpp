@@ -1,0 +1,150 @@
+// library_plan_test.cpp: requests, the kernels they turn into, and what a bad one is told.
+// SPDX-License-Identifier: Apache-2.0
+#include <fovea/dsl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "generators/emit/library_spec.h"
+
+namespace fovea {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<Variant> variants_named(const std::vector<std::string>& names) {
+  std::vector<Variant> variants;
+  for (const std::string& name : names) variants.emplace_back(name);
+  return variants;
+}
+
+LibraryRequest good_request() {
+  return {"my_attention", {"causal"}, {"x86-avx2"}, {"f32"}, {"64", "192/128"}, {"prefill"}};
+}
+
+// Changes the good request in one point and returns what is said about it.
+std::string refusal(const std::function<void(LibraryRequest&)>& change,
+                    const std::vector<std::string>& declared = {"causal", "full"}) {
+  LibraryRequest request = good_request();
+  change(request);
+  try {
+    plan_library(request, variants_named(declared));
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LibraryPlan, HoldsEveryCombinationOnce) {
+  LibraryRequest request = good_request();
+  request.variants = {"full", "causal"};
+  request.targets = {"x86-avx512", "x86-sse41"};
+  const LibraryPlan plan = plan_library(request, variants_named({"causal", "full", "other"}));
+  std::vector<std::string> symbols;
+  for (const PlannedKernel& k : plan.kernels) {
+    EXPECT_EQ(plan.variants.at(k.variant).name(), k.spec.variant);
+    symbols.push_back(k.symbol);
+  }
+  // In the order of the request: what is generated from the list is the same in every build.
+  EXPECT_EQ(symbols, (std::vector<std::string>{
+                         "my_attention__fovea_prefill__full__f32__d64__x86_avx512",
+                         "my_attention__fovea_prefill__full__f32__d64__x86_sse41",
+                         "my_attention__fovea_prefill__full__f32__d192x128__x86_avx512",
+                         "my_attention__fovea_prefill__full__f32__d192x128__x86_sse41",
+                         "my_attention__fovea_prefill__causal__f32__d64__x86_avx512",
+                         "my_attention__fovea_prefill__causal__f32__d64__x86_sse41",
+                         "my_attention__fovea_prefill__causal__f32__d192x128__x86_avx512",
+                         "my_attention__fovea_prefill__causal__f32__d192x128__x86_sse41",
+                     }));
+}
+
+TEST(LibraryPlan, DefaultsAreAllVariantsAndTargets) {
+  LibraryRequest request = good_request();
+  request.variants.clear();
+  request.targets.clear();
+  request.head_dims = {"64"};
+  const LibraryPlan plan = plan_library(request, variants_named({"causal", "full"}));
+  EXPECT_EQ(plan.variants.size(), 2u);
+  EXPECT_EQ(plan.targets.size(), target_table().size());
+  EXPECT_EQ(plan.kernels.size(), 2 * target_table().size());
+}
+
+TEST(LibraryPlan, HeadDimensions) {
+  EXPECT_EQ(parse_head_dims("64"), std::pair(64, 64));
+  EXPECT_EQ(parse_head_dims("192/128"), std::pair(192, 128));
+  EXPECT_EQ(parse_head_dims("1/1024"), std::pair(1, 1024));
+  for (const char* text : {"", "0", "-64", "+64", "1025", "64/", "/64", "64/0", "64//64", "64x64",
+                           "64 ", " 64", "sixty", "6e1", "64/128/64", "99999999999"}) {
+    EXPECT_EQ(
+        refusal([&](auto& r) { r.head_dims = {"32", text}; }),
+        std::string("head dimension '") + text + "': allowed is D or D_QK/D_V, each 1 to 1024");
+  }
+}
+
+TEST(LibraryPlan, NamesAreIdentifiers) {
+  for (const char* name : {"", "9lives", "my-attention", "my attention", "caf\xc3\xa9", "a.b"}) {
+    const std::string text = refusal([&](auto& r) { r.name = name; });
+    EXPECT_THAT(text, HasSubstr(std::string("library name '") + name + "': allowed is "));
+    EXPECT_THAT(text, HasSubstr("letters, digits and underscores, no digit first"));
+  }
+  for (const char* name : {"int", "namespace", "fovea", "std", "_mine", "my__attention", "linux"}) {
+    const std::string text = refusal([&](auto& r) { r.name = name; });
+    EXPECT_THAT(text, HasSubstr(std::string("library name '") + name + "': allowed is "));
+    EXPECT_THAT(text, HasSubstr("C, C++ and fovea itself do not use"));
+  }
+  EXPECT_EQ(refusal([](auto& r) { r.name = "MyAttention2"; }), "accepted");
+}
+
+TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
+  EXPECT_EQ(refusal([](auto& r) { r.variants = {"causal", "casual"}; }),
+            "variant 'casual': allowed is one of the declared: causal, full");
+  EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx3"}; }),
+            "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512");
+  EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "bf16"}; }),
+            "dtype 'bf16': allowed is f32 in this version");
+  EXPECT_EQ(refusal([](auto& r) { r.passes = {"decode"}; }),
+            "pass 'decode': allowed is prefill in this version");
+  EXPECT_THAT(refusal([](auto&) {}, {}), HasSubstr("no variant is declared"));
+}
+
+TEST(LibraryPlan, EmptyListsAreNamed) {
+  EXPECT_EQ(refusal([](auto& r) { r.dtypes.clear(); }), "dtype '': allowed is at least one value");
+  EXPECT_EQ(refusal([](auto& r) { r.passes.clear(); }), "pass '': allowed is at least one value");
+  EXPECT_EQ(refusal([](auto& r) { r.head_dims.clear(); }),
+            "head dimension '': allowed is at least one value");
+}
+
+TEST(LibraryPlan, DuplicatesAreNamed) {
+  const std::string once = ": allowed is each value once";
+  EXPECT_EQ(refusal([](auto& r) { r.variants = {"full", "causal", "full"}; }),
+            "variant 'full'" + once);
+  EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx2", "x86-avx2"}; }),
+            "target 'x86-avx2'" + once);
+  EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "f32"}; }), "dtype 'f32'" + once);
+  EXPECT_EQ(refusal([](auto& r) { r.passes = {"prefill", "prefill"}; }), "pass 'prefill'" + once);
+  EXPECT_EQ(refusal([](auto& r) { r.head_dims = {"64", "64/64"}; }),
+            "head dimension '64/64'" + once);
+}
+
+// Variants whose generated functions, types or structures would share a name.
+TEST(LibraryPlan, GeneratedNamesDoNotCollide) {
+  const auto all = [](auto& r) { r.variants.clear(); };
+  for (const std::string suffix : {"_params", "_workspace", "_explain"}) {
+    const std::string text = refusal(all, {"causal", "causal" + suffix});
+    EXPECT_THAT(text, HasSubstr("variant 'causal" + suffix + "': allowed is "));
+    EXPECT_THAT(text, HasSubstr("belong to variant causal already"));
+  }
+  EXPECT_THAT(refusal(all, {"library"}), HasSubstr("variant 'library': allowed is "));
+  for (const std::string name : {"run", "workspace", "explain", "fovea", "std"})
+    EXPECT_THAT(refusal(all, {name}), HasSubstr("variant '" + name + "': allowed is "));
+  // Only those that are built count.
+  EXPECT_EQ(refusal([](auto& r) { r.variants = {"causal"}; }, {"causal", "causal_params"}),
+            "accepted");
+}
+
+}  // namespace
+}  // namespace fovea

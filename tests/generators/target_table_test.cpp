@@ -1,0 +1,121 @@
+// target_table_test.cpp: the rows of the target table against the list that the runtime shares.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/targets/target_table.h"
+
+#include <fovea/registry.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace fovea {
+namespace {
+
+struct SharedRow {
+  const char* name;
+  const char* architecture;
+  int preference;
+  uint64_t needed;
+};
+
+const std::map<std::string, SharedRow> shared_rows = {
+#define FOVEA_TARGET_ROW(symbol, name, architecture, preference, ...) \
+  {#symbol, {name, architecture, preference, __VA_ARGS__}},
+#include <fovea/targets.def>
+#undef FOVEA_TARGET_ROW
+};
+
+uint64_t feature_mask(const std::string& name) {
+  static const std::map<std::string, uint64_t> masks = {
+#define FOVEA_CPU_FEATURE(enumerator, bit, name, architecture) {name, uint64_t{1} << (bit)},
+#include <fovea/cpu_features.def>
+#undef FOVEA_CPU_FEATURE
+  };
+  const auto it = masks.find(name);
+  return it == masks.end() ? 0 : it->second;
+}
+
+TEST(TargetTable, HasTheRowsOfTheSharedList) {
+  ASSERT_EQ(target_table().size(), shared_rows.size());
+  for (const TargetRow& row : target_table()) {
+    SCOPED_TRACE(row.name);
+    const auto shared = shared_rows.find(row.symbol);
+    ASSERT_NE(shared, shared_rows.end());
+    EXPECT_STREQ(row.name, shared->second.name);
+    EXPECT_STREQ(row.architecture, shared->second.architecture);
+    EXPECT_EQ(row.preference, shared->second.preference);
+    EXPECT_EQ(find_target(row.name), &row);
+    EXPECT_FALSE(std::string(row.tested_by).empty());
+  }
+  EXPECT_EQ(find_target("x86-avx3"), nullptr);
+  EXPECT_EQ(find_target(""), nullptr);
+}
+
+TEST(TargetTable, NamesAndPreferencesAreUnique) {
+  std::set<std::string> names, symbols;
+  std::set<int> preferences;
+  for (const TargetRow& row : target_table()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_TRUE(symbols.insert(row.symbol).second) << row.symbol;
+    // Equal ones would leave the choice to the order of the rows.
+    EXPECT_TRUE(preferences.insert(row.preference).second) << row.name;
+    EXPECT_EQ(std::string(row.name).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"),
+              std::string::npos)
+        << "'" << row.name << "' has to survive in kernel names and in FOVEA_TARGET lists";
+    EXPECT_EQ(std::string(row.name).find("--"), std::string::npos);
+  }
+}
+
+// The compiler may use exactly these. A feature that comes in by default, or from the machine that
+// builds, would run on machines that lack it.
+TEST(TargetTable, KernelTargetsAreComplete) {
+  std::map<std::string, std::string> texts;
+  for (const TargetRow& row : target_table()) texts[row.name] = kernel_target(row).to_string();
+  EXPECT_EQ(texts, (std::map<std::string, std::string>{
+                       {"x86-sse41",
+                        "x86-64-linux-large_buffers-no_asserts-no_bounds_query-no_runtime-sse41-"
+                        "user_context"},
+                       {"x86-avx2",
+                        "x86-64-linux-avx-avx2-f16c-fma-large_buffers-no_asserts-no_bounds_query-"
+                        "no_runtime-sse41-user_context"},
+                       {"x86-avx512",
+                        "x86-64-linux-avx-avx2-avx512-avx512_skylake-f16c-fma-large_buffers-"
+                        "no_asserts-no_bounds_query-no_runtime-sse41-user_context"}}));
+}
+
+// What Halide is told to use is what the runtime asks the CPU for.
+TEST(TargetTable, HalideFeaturesAreNeeded) {
+  using T = Halide::Target;
+  const std::map<std::string, T::Feature> names = {{"sse41", T::SSE41}, {"avx", T::AVX},
+                                                   {"f16c", T::F16C},   {"fma", T::FMA},
+                                                   {"avx2", T::AVX2},   {"avx512f", T::AVX512}};
+  for (const TargetRow& row : target_table()) {
+    SCOPED_TRACE(row.name);
+    const Halide::Target target = kernel_target(row);
+    EXPECT_EQ(target.os, T::Linux);
+    EXPECT_EQ(target.arch, T::X86);
+    EXPECT_EQ(target.bits, 64);
+    EXPECT_EQ(target.natural_vector_size<float>() * 4, row.vector_bytes);
+    const uint64_t needed = shared_rows.at(row.symbol).needed;
+    for (const auto& [name, feature] : names) {
+      ASSERT_NE(feature_mask(name), 0u) << name;
+      EXPECT_EQ(target.has_feature(feature), (needed & feature_mask(name)) != 0) << name;
+    }
+    if (target.has_feature(T::AVX512_Skylake)) {
+      for (const char* name : {"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
+        EXPECT_NE(needed & feature_mask(name), 0u) << name;
+    }
+  }
+}
+
+TEST(TargetTable, HalideAcceptsTheStrings) {
+  for (const TargetRow& row : target_table()) {
+    EXPECT_TRUE(Halide::Target::validate_target_string(row.halide)) << row.halide;
+    EXPECT_TRUE(kernel_target(row).supported()) << row.halide;
+  }
+}
+
+}  // namespace
+}  // namespace fovea
