@@ -7,7 +7,7 @@
 
 namespace fovea {
 
-// 2^x for x <= 0 (and a little above), Float(32). Exactly 0 below -126.5, 2.6 ulp elsewhere; NaN
+// 2^x for x <= 0, Float(32). Exactly 0 below -126.5, 2.6 ulp elsewhere; NaN
 // stays NaN.
 Halide::Expr exp2_nonpositive(Halide::Expr x);
 

@@ -27,8 +27,10 @@ constexpr float mask_score = -1e30f;
 constexpr float hidden_weight = -1.0f;
 constexpr int32_t hidden_weight_bits = static_cast<int32_t>(0xbf800000u);
 
-Expr is_hidden(const Expr& weight) {
-  return Halide::reinterpret<int32_t>(weight) == hidden_weight_bits;
+// As integers every weight, and NaN of either sign, lies above the mark. In this form the select
+// around a multiply-add becomes one masked instruction.
+Expr is_visible(const Expr& weight) {
+  return hidden_weight_bits < Halide::reinterpret<int32_t>(weight);
 }
 
 const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group");
@@ -218,12 +220,12 @@ class PrefillBuilder {
 
     s.sum(qi, block) = 0.0f;
     const Expr summand = s.weight(qi, s.sum_keys, block);
-    s.sum(qi, block) += partial ? Halide::select(is_hidden(summand), 0.0f, summand) : summand;
+    s.sum(qi, block) += partial ? Halide::select(is_visible(summand), summand, 0.0f) : summand;
 
     s.weighted(qi, d, block) = 0.0f;
     const Expr factor = s.weight(qi, s.value_keys, block), before = s.weighted(qi, d, block);
     const Expr after = before + factor * in.v(d, key_row(s.value_keys));
-    s.weighted(qi, d, block) = partial ? Halide::select(is_hidden(factor), before, after) : after;
+    s.weighted(qi, d, block) = partial ? Halide::select(is_visible(factor), after, before) : after;
     s.block_out(qi, d, block) = s.weighted(qi, d, block);
 
     const Expr c = s.blocks;

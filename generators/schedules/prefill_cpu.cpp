@@ -19,7 +19,7 @@ using Halide::RVar;
 using Halide::TailStrategy;
 using Halide::Var;
 
-const Var qi("qi"), d("d"), j("j"), slot("slot"), group("group");
+const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group");
 
 // The largest of the candidates that divides `extent`; candidates end with 1.
 int largest_divisor(int extent, std::initializer_list<int> candidates) {
@@ -30,7 +30,7 @@ int largest_divisor(int extent, std::initializer_list<int> candidates) {
 }
 
 void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSchedule& p, int d_v,
-                    bool unroll_loops) {
+                    bool whole_blocks) {
   const int bq = p.block_rows();
   const RVar c = s.blocks.x;
   Var jo("jo"), ji("ji"), d_o("do"), di("di");
@@ -65,9 +65,22 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   s.product.vectorize(qi, p.lanes).unroll(qi).unroll(j);
   s.product.update().reorder(qi, j, s.features).vectorize(qi, p.lanes).unroll(qi).unroll(j);
 
+  // One block at a time, said where bounds inference cannot see it through a trimmed loop.
+  for (Func f : {s.product, s.score, s.maximum, s.weight, s.sum, s.weighted, s.block_out})
+    f.bound_extent(block, 1);
+  // Scores of a whole block have a constant place each. A full block also computes all of them; a
+  // partial one only those between the first and the last visible key.
+  for (Func f : {s.score, s.weight}) {
+    if (whole_blocks) {
+      f.bound(j, 0, p.key_block);
+    } else {
+      f.bound_storage(j, p.key_block);
+    }
+  }
+
   if (p.feature_unroll > 1) s.product.update().unroll(s.features, p.feature_unroll);
   // Only where the trip count is known; a trimmed loop would need a remainder inside.
-  if (unroll_loops && p.key_unroll > 1) s.weighted.update().unroll(s.value_keys, p.key_unroll);
+  if (whole_blocks && p.key_unroll > 1) s.weighted.update().unroll(s.value_keys, p.key_unroll);
 }
 
 void require_rule(bool holds, const char* name, int value, const std::string& rule) {
@@ -84,13 +97,19 @@ std::string PrefillCpuSchedule::text() const {
       lanes, row_vectors, key_tile, feature_group, key_block, feature_unroll, key_unroll);
 }
 
-PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, int d_qk, int d_v) {
+PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
+                                            int d_qk, int d_v) {
   PrefillCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
+  s.key_block = 128;
   if (target.vector_registers >= 32) {
-    s.row_vectors = 4;
-    s.key_tile = 4;
-    s.feature_group = largest_divisor(d_v, {4, 2, 1});
+    // Two row vectors and eight keys are sixteen accumulators: as fast as a four by four tile in
+    // long full attention, and half its rows waste less at the edge of a mask.
+    s.row_vectors = 2;
+    s.key_tile = 8;
+    s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
+    // A mask has partly visible blocks along its edge, whose share shrinks with the block.
+    if (!Halide::Internal::is_const_one(variant.mask())) s.key_block = 64;
   } else {
     // Sixteen registers: three row vectors and four keys are twelve accumulators, three operands
     // and one broadcast.
@@ -98,7 +117,6 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, int d_qk, i
     s.key_tile = 4;
     s.feature_group = largest_divisor(d_v, {4, 2, 1});
   }
-  s.key_block = 128;
   s.feature_unroll = largest_divisor(d_qk, {4, 2, 1});
   s.key_unroll = 4;
   return s;

@@ -27,8 +27,10 @@ struct PrefillCpuSchedule {
   std::string text() const;
 };
 
-// The documented default of a target for given head dimensions.
-PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, int d_qk, int d_v);
+// The documented default for a variant on a target; docs/schedules.md says what each number was
+// measured against.
+PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
+                                            int d_qk, int d_v);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
 void check(const PrefillCpuSchedule& schedule, int d_qk, int d_v);

@@ -101,7 +101,7 @@ void run_show(const ShowArguments& a) {
   if (a.length < 1 || a.length > 256)
     throw std::invalid_argument(fmt::format("--length is {}: allowed is 1 to 256", a.length));
 
-  const PrefillCpuSchedule s = default_prefill_schedule(*find_target("x86-avx2"), 64, 64);
+  const PrefillCpuSchedule s = default_prefill_schedule(*find_target("x86-avx2"), *v, 64, 64);
   const TileStatus status = tile_status(*v, s.block_rows(), s.key_block);
   const std::vector<std::string> picture = mask_picture(*v, a);
   if (a.json) {
