@@ -1,0 +1,92 @@
+// The public headers: structure layouts that generated code and callers rely on, and the C++
+// builders. SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <fovea/fovea.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "checks.h"
+#include "fake_library.h"
+#include "halide_abi.h"
+
+extern "C" size_t fovea_test_c_call_size(void);
+
+namespace fovea::test {
+namespace {
+
+TEST(Headers, CallLayoutOfTheFirstVersion) {
+  if (sizeof(void*) != 8) GTEST_SKIP() << "64-bit layout";
+  EXPECT_EQ(sizeof(fovea_tensor), 80U);
+  EXPECT_EQ(sizeof(fovea_table), 72U);
+  EXPECT_EQ(offsetof(fovea_call, q), 8U);
+  EXPECT_EQ(offsetof(fovea_call, lse), 328U);
+  EXPECT_EQ(offsetof(fovea_call, exec), 472U);
+  EXPECT_EQ(detail::kFirstCallSize, 480U);
+  EXPECT_EQ(detail::kFirstExecSize, 56U);
+  EXPECT_EQ(sizeof(fovea_call), 480U);
+  EXPECT_EQ(sizeof(fovea_exec), 56U);
+}
+
+TEST(Headers, CAndCxxAgree) { EXPECT_EQ(fovea_test_c_call_size(), sizeof(fovea_call)); }
+
+TEST(Headers, HalideLayout) {
+  EXPECT_EQ(sizeof(detail::HalideDimension), 16U);
+  EXPECT_EQ(sizeof(detail::HalideType), 4U);
+  if (sizeof(void*) != 8) GTEST_SKIP() << "64-bit layout";
+  EXPECT_EQ(sizeof(detail::HalideBuffer), 56U);
+  EXPECT_EQ(offsetof(detail::HalideBuffer, dim), 40U);
+  EXPECT_TRUE(std::is_standard_layout_v<detail::HalideBuffer>);
+}
+
+TEST(CxxHeader, Builders) {
+  float data[48];
+  const Shape shape = {2, 3, 4, 2};
+  const fovea_tensor dense = tensor(data, shape);
+  const int64_t bhsd[4] = {24, 8, 2, 1};
+  const fovea_tensor projected = tensor_bshd(static_cast<const float*>(data), shape);
+  const int64_t bshd[4] = {24, 2, 6, 1};
+  for (int axis = 0; axis < 4; ++axis) {
+    EXPECT_EQ(dense.stride[axis], bhsd[axis]);
+    EXPECT_EQ(projected.stride[axis], bshd[axis]);
+    EXPECT_EQ(projected.extent[axis], dense.extent[axis]);
+  }
+  EXPECT_EQ(dense.data, data);
+  EXPECT_EQ(dense.dtype, FOVEA_F32);
+  bf16 halves[4];
+  EXPECT_EQ(tensor(halves, {1, 1, 2, 2}).dtype, FOVEA_BF16);
+  EXPECT_EQ(tensor(halves, {1, 1, 2, 2}, {0, 0, 9, 1}).stride[2], 9);
+  EXPECT_EQ(lse(data, 2, 3, 4).stride[0], 12);
+  const fovea_table t = table(data, 2, 3, 4);
+  EXPECT_EQ(t.extent[2], 4);
+  EXPECT_EQ(t.extent[3], 0);
+  EXPECT_EQ(t.stride[0], 12);
+  EXPECT_EQ(t.stride[2], 1);
+}
+
+TEST(CxxHeader, CallStartsEmptyWithItsSize) {
+  const Call call;
+  EXPECT_EQ(call.size, sizeof(fovea_call));
+  EXPECT_EQ(call.lse.data, nullptr);
+  EXPECT_EQ(call.exec, nullptr);
+  const Exec exec;
+  EXPECT_EQ(exec.size, sizeof(fovea_exec));
+  EXPECT_EQ(exec.threads, 0);
+}
+
+TEST(CxxHeader, StatusCarriesTheMessage) {
+  Attention a;
+  a.exec.threads = -4;
+  const Status bad = a.run();
+  EXPECT_FALSE(bad.ok());
+  EXPECT_EQ(bad.code(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_STREQ(bad.name(), "invalid argument");
+  EXPECT_EQ(std::string(bad.message()).rfind("exec.threads = -4", 0), 0U);
+  a.exec.threads = 0;
+  const Status good = a.run();
+  EXPECT_TRUE(good.ok());
+  EXPECT_STREQ(good.message(), "");
+}
+
+}  // namespace
+}  // namespace fovea::test
