@@ -33,12 +33,17 @@ if [ $# -gt 0 ]; then
   done
   arguments+=(--label-regex "^($(IFS='|' && echo "$*"))\$")
 fi
-# Closing lines come from ctest: time per label, then the count of tests that passed.
+# ctest closes with the time per label and the tests that failed or were skipped; its own count reads differently from
+# version to version, so the last line is made from its JUnit report.
 rc=0
-report=$root/build/$preset/test-report.txt
-ctest "${arguments[@]}" </dev/null 2>&1 | tee "$report" || rc=$?
-echo "fovea: tests took the times above; the whole run, set-up and build included, $(total_time)"
-if [ "$rc" -ne 0 ]; then
-  echo "fovea: tests failed in preset $preset (status $rc); the report is ${report#"$root"/}" >&2
-  exit "$rc"
-fi
+junit=$root/build/$preset/test-report.xml
+rm -f "$junit"
+ctest "${arguments[@]}" --output-junit "$junit" </dev/null || rc=$?
+[ -s "$junit" ] || fail "ctest wrote no report (status $rc)"
+count() { sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$junit" | head -n 1; }
+tests=$(count tests) failures=$(count failures) skipped=$(($(count skipped) + $(count disabled)))
+echo
+echo "fovea: preset $preset, set-up and build included: $(total_time); report: ${junit#"$root"/}"
+[ "$rc" -eq 0 ] || echo "fovea: ctest ended with status $rc; the output of failed tests is above"
+echo "tests: $((tests - failures - skipped)) passed, $failures failed, $skipped skipped"
+exit "$rc"
