@@ -119,7 +119,7 @@ fovea_status check_library(const fovea_library_info* library, int32_t variant) {
 
 fovea_status check_call(const fovea_library_info& library, int32_t variant, const fovea_call* call,
                         Capabilities* capabilities, Problem* problem) {
-  memset(problem, 0, sizeof(*problem));
+  *problem = {};
   problem->variant = &library.variants[variant];
   problem->request.variant = variant;
   if (call == nullptr) return fail(FOVEA_INVALID_ARGUMENT, "call is NULL");

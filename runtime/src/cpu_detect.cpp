@@ -16,18 +16,27 @@ namespace {
 // Feature lists are words; one bit must stay free as the "detected" flag below, and no two features
 // may share a bit.
 constexpr uint64_t kDetected = UINT64_C(1) << FOVEA_CPU_LAST_BIT_;
-#define FOVEA_CPU_FEATURE(enumerator, bit, name, architecture) +FOVEA_CPU_MASK(enumerator)
-constexpr uint64_t kSum = 0
+constexpr uint64_t kMasks[] = {
+#define FOVEA_CPU_FEATURE(enumerator, bit, name, architecture) FOVEA_CPU_MASK(enumerator),
 #include <fovea/cpu_features.def>
-    ;
 #undef FOVEA_CPU_FEATURE
-#define FOVEA_CPU_FEATURE(enumerator, bit, name, architecture) | FOVEA_CPU_MASK(enumerator)
-constexpr uint64_t kUnion = 0
-#include <fovea/cpu_features.def>
-    ;
-#undef FOVEA_CPU_FEATURE
-static_assert(kSum == kUnion, "two features in cpu_features.def share a bit");
-static_assert((kUnion & kDetected) == 0, "bit 63 is reserved");
+};
+
+constexpr bool share_a_bit() {
+  uint64_t seen = kDetected;
+  for (const uint64_t mask : kMasks) {
+    if ((seen & mask) != 0) return true;
+    seen |= mask;
+  }
+  return false;
+}
+static_assert(!share_a_bit(), "two features in cpu_features.def share a bit, or one has bit 63");
+
+constexpr uint64_t all_masks() {
+  uint64_t all = 0;
+  for (const uint64_t mask : kMasks) all |= mask;
+  return all;
+}
 
 bool bit(uint64_t word, int index) { return ((word >> index) & 1) != 0; }
 
@@ -136,7 +145,7 @@ void append_feature_names(Text& text, uint64_t features, const char* separator) 
   // A library may have been generated with a longer list than this runtime's.
   for (int index = 0; index < 64; ++index) {
     const uint64_t mask = UINT64_C(1) << index;
-    if ((features & mask) == 0 || (kUnion & mask) != 0) continue;
+    if ((features & mask) == 0 || (all_masks() & mask) != 0) continue;
     text.append("%sfeature bit %d", before, index);
     before = separator;
   }

@@ -2,7 +2,6 @@
 #include "prepare.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu_detect.h"
 #include "targets.h"
@@ -18,10 +17,9 @@ Capabilities present_capabilities() {
 fovea_status prepare(const fovea_library_info* library, int32_t variant, const fovea_call* call,
                      const Capabilities& capabilities, int32_t default_threads,
                      Preparation* preparation) {
-  memset(&preparation->problem, 0, sizeof(preparation->problem));
+  *preparation = {};
   preparation->capabilities = capabilities;
   preparation->kernel = kNoKernel;
-  preparation->plan = {};
   fovea_status status = check_library(library, variant);
   if (status != FOVEA_OK) return status;
   Problem* problem = &preparation->problem;

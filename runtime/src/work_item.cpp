@@ -121,20 +121,29 @@ int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Para
   const int64_t left = q_len - first_row;
   const int32_t rows = left < kernel.block_rows ? static_cast<int32_t>(left) : kernel.block_rows;
 
-  RowBuffer q;
-  RowBuffer k;
-  RowBuffer v;
-  RowBuffer out;
-  RowBuffer lse;
+  RowBuffer q = {};
+  RowBuffer k = {};
+  RowBuffer v = {};
+  RowBuffer out = {};
+  RowBuffer lse = {};
   fill_rows(&q, call.q, batch, head, first_row, rows);
   fill_rows(&k, call.k, batch, kv_head, 0, kv_len);
   fill_rows(&v, call.v, batch, kv_head, 0, kv_len);
   fill_rows(&out, call.out, batch, head, first_row, rows);
 
   void* user_context = scratch;
-  void* arguments[kMaxArguments] = {&user_context, &q.buffer, &k.buffer, &v.buffer,
-                                    &q_block,      &q_offset, &q_len,    &kv_len,
-                                    &batch,        &head,     &kv_head,  &scale};
+  void* arguments[kMaxArguments] = {static_cast<void*>(&user_context),
+                                    &q.buffer,
+                                    &k.buffer,
+                                    &v.buffer,
+                                    &q_block,
+                                    &q_offset,
+                                    &q_len,
+                                    &kv_len,
+                                    &batch,
+                                    &head,
+                                    &kv_head,
+                                    &scale};
   int count = kFixedArguments;
   for (int32_t i = 0; i < problem.variant->parameter_count; ++i)
     arguments[count++] = parameters.arguments[i];
