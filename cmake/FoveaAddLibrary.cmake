@@ -28,6 +28,7 @@ function(_fovea_runtime_objects)
   add_library(fovea_runtime_objects OBJECT ${FOVEA_RUNTIME_SOURCES})
   target_compile_features(fovea_runtime_objects PRIVATE cxx_std_17)
   target_include_directories(fovea_runtime_objects PRIVATE "${FOVEA_RUNTIME_INCLUDE_DIR}")
+  target_compile_options(fovea_runtime_objects PRIVATE ${FOVEA_RUNTIME_COMPILE_OPTIONS})
   set_target_properties(fovea_runtime_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS ON)
 endfunction()
 

@@ -226,7 +226,7 @@ Attention::Attention(Variant which, int64_t b, int64_t hq, int64_t hkv, int64_t 
   lse.assign(count(b * hq * sq), -7);
   call = Call(tensor(q.data(), {b, hq, sq, 4}), tensor(k.data(), {b, hkv, skv, 4}),
               tensor(v.data(), {b, hkv, skv, 4}), tensor(out.data(), {b, hq, sq, 4}));
-  if (which == kFull) call.lse = fovea::lse(lse.data(), b, hq, sq);
+  if (which == kFull) call.lse = fovea::lse_tensor(lse.data(), b, hq, sq);
   q_len.assign(count(b), static_cast<int32_t>(sq));
   kv_len.assign(count(b), static_cast<int32_t>(skv));
   q_offset.assign(count(b), 0);

@@ -56,7 +56,7 @@ TEST(CxxHeader, Builders) {
   bf16 halves[4];
   EXPECT_EQ(tensor(halves, {1, 1, 2, 2}).dtype, FOVEA_BF16);
   EXPECT_EQ(tensor(halves, {1, 1, 2, 2}, {0, 0, 9, 1}).stride[2], 9);
-  EXPECT_EQ(lse(data, 2, 3, 4).stride[0], 12);
+  EXPECT_EQ(lse_tensor(data, 2, 3, 4).stride[0], 12);
   const fovea_table t = table(data, 2, 3, 4);
   EXPECT_EQ(t.extent[2], 4);
   EXPECT_EQ(t.extent[3], 0);

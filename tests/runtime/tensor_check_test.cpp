@@ -46,7 +46,7 @@ const CheckRow kRows[] = {
      {"lse.dtype = 1 (f16)", "allowed: f32"}},
     {"lse_not_returned",
      kPlain,
-     [](Attention& a) { a.call.lse = lse(a.lse.data(), 2, 4, 20); },
+     [](Attention& a) { a.call.lse = lse_tensor(a.lse.data(), 2, 4, 20); },
      kInvalid,
      {"lse.data = 0x", "must be NULL", "variant plain"}},
     {"dtype_not_built",
