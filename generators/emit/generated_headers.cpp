@@ -18,12 +18,20 @@ std::string upper(std::string s) {
   return s;
 }
 
+// A bound as its author wrote it: 0.1, not the double nearest to the float.
+std::string bound_text(const Parameter& p, double bound) {
+  return p.type.is_float() ? fmt::format("{}", static_cast<float>(bound))
+                           : fmt::format("{}", bound);
+}
+
 std::string range_text(const Parameter& p) {
+  const std::string low =
+                        std::string(p.exclusive_minimum ? "> " : ">= ") + bound_text(p, p.minimum),
+                    high = "<= " + bound_text(p, p.maximum);
   if (std::isinf(p.minimum) && std::isinf(p.maximum)) return "any number";
-  if (std::isinf(p.maximum))
-    return fmt::format("{} {}", p.exclusive_minimum ? ">" : ">=", p.minimum);
-  if (std::isinf(p.minimum)) return fmt::format("<= {}", p.maximum);
-  return fmt::format("{} {} and <= {}", p.exclusive_minimum ? ">" : ">=", p.minimum, p.maximum);
+  if (std::isinf(p.maximum)) return low;
+  if (std::isinf(p.minimum)) return high;
+  return low + " and " + high;
 }
 
 std::string axis_text(const Axis& a) {

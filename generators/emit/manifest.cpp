@@ -28,8 +28,12 @@ std::string manifest(const LibraryPlan& plan) {
       row["kind"] = p->kind == Parameter::Kind::Scalar ? "scalar" : "table";
       row["type"] = p->type.is_float() ? "f32" : "i32";
       if (p->kind == Parameter::Kind::Scalar) {
-        row["minimum"] = std::isinf(p->minimum) ? Json() : Json(p->minimum);
-        row["maximum"] = std::isinf(p->maximum) ? Json() : Json(p->maximum);
+        const auto bound = [&](double value) {
+          if (std::isinf(value)) return Json();
+          return p->type.is_int() ? Json(static_cast<int64_t>(value)) : Json(value);
+        };
+        row["minimum"] = bound(p->minimum);
+        row["maximum"] = bound(p->maximum);
         row["exclusive_minimum"] = p->exclusive_minimum;
       } else {
         row["rank"] = p->axes.size();
@@ -61,7 +65,8 @@ std::string manifest(const LibraryPlan& plan) {
                                {"scratch_bytes", k.facts.scratch_bytes},
                                {"tile_fallback", k.facts.tile_fallback}});
   }
-  return root.dump(2) + "\n";
+  // A summary that is no UTF-8 is no reason to build nothing.
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace fovea

@@ -54,7 +54,7 @@ void run_list(const ListArguments& a) {
                                  {"halide", t.halide},
                                  {"tested_by", t.tested_by}});
     }
-    fmt::print("{}\n", root.dump(2));
+    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("variants\n");

@@ -39,10 +39,19 @@ Environment<double> picture_environment(const Variant& v, const ShowArguments& a
       throw std::invalid_argument(
           fmt::format("--set '{}': allowed is NAME=VALUE with a scalar of '{}'", s, v.name()));
     }
+    const std::string value = s.substr(equals + 1);
+    size_t read = 0;
     try {
-      given[p->name] = std::stod(s.substr(equals + 1));
+      given[p->name] = std::stod(value, &read);
     } catch (const std::logic_error&) {
+    }
+    if (read == 0 || read != value.size())
       throw std::invalid_argument(fmt::format("--set '{}': the value is not a number", s));
+    const double x = given[p->name];
+    if (!(x >= p->minimum && x <= p->maximum) || (p->exclusive_minimum && x == p->minimum)) {
+      throw std::invalid_argument(fmt::format("--set '{}': allowed is {}{}, {}]", s,
+                                              p->exclusive_minimum ? "(" : "[", p->minimum,
+                                              p->maximum));
     }
   }
   Environment<double> env;
@@ -117,7 +126,7 @@ void run_show(const ShowArguments& a) {
                                      {"full", text_of(status.full)},
                                      {"live_key", text_of(status.live_key)},
                                      {"fallback", status.fallback}}}};
-    fmt::print("{}\n", root.dump(2));
+    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("{}", v->canonical_text());

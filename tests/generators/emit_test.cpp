@@ -245,7 +245,8 @@ TEST(Command, ShowRefusals) {
   };
   EXPECT_THAT(refusal({"--variant", "casual"}), HasSubstr("--variant 'casual': allowed is alibi"));
   EXPECT_THAT(refusal({"--variant", "full", "--length", "0"}), HasSubstr("1 to 256"));
-  for (const char* setting : {"window", "no_such=1", "=1", "window=", "window=wide"})
+  for (const char* setting : {"window", "no_such=1", "=1", "window=", "window=wide", "window=8k",
+                              "window=0", "window=nan", "window=1e10"})
     EXPECT_THAT(refusal({"--variant", "causal_window", "--set", setting}),
                 HasSubstr(std::string("--set '") + setting + "'"));
 }

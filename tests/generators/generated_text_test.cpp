@@ -201,6 +201,15 @@ TEST(GeneratedText, ManifestIsComplete) {
   }
 }
 
+TEST(GeneratedText, ASummaryOfOtherEncodingIsNoObstacle) {
+  Variant v("latin");
+  v.summary("caf\xe9");
+  const LibraryPlan plan =
+      plan_library({"sample", {}, {"x86-avx2"}, {"f32"}, {"64"}, {"prefill"}}, {v});
+  EXPECT_EQ(nlohmann::json::parse(manifest(plan)).at("variants").at(0).at("summary"),
+            "caf\xef\xbf\xbd");
+}
+
 TEST(GeneratedText, HashesHaveSixteenDigits) {
   EXPECT_EQ(hash_text(0), "0000000000000000");
   EXPECT_EQ(hash_text(0xabcdefu), "0000000000abcdef");
