@@ -111,7 +111,8 @@ fovea_tensor tensor_bshd(T* data, const Shape& shape) {
 }
 
 /// Log-sum-exp, dense [batch, query head, query row] f32.
-inline fovea_tensor lse_tensor(float* data, std::int64_t batch, std::int64_t heads, std::int64_t rows) {
+inline fovea_tensor lse_tensor(float* data, std::int64_t batch, std::int64_t heads,
+                               std::int64_t rows) {
   return tensor(data, Shape{batch, heads, rows, 1});
 }
 
