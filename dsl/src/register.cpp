@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace fovea {
@@ -37,9 +39,11 @@ bool register_variant(const char* name, const char* file, int line, Declare decl
 
 std::vector<Variant> declared_variants() {
   std::vector<Registration> list = registrations();
-  std::stable_sort(list.begin(), list.end(), [](const Registration& a, const Registration& b) {
-    return std::string(a.name) < b.name;
-  });
+  const auto key = [](const Registration& r) {
+    return std::tuple(std::string_view(r.name), std::string_view(r.file), r.line);
+  };
+  std::sort(list.begin(), list.end(),
+            [&](const Registration& x, const Registration& y) { return key(x) < key(y); });
   std::vector<Variant> variants;
   for (size_t i = 0; i < list.size(); ++i) {
     const Registration& r = list[i];
