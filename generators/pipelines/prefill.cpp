@@ -63,6 +63,7 @@ class BindDeclaration : public ir::IRMutator {
   }
 
   Expr visit(const ir::Call* op) override {
+    if (op->is_extern() && op->name == "tanh_f32") return tanh_rational(mutate(op->args[0]));
     if (op->call_type != ir::Call::PureExtern ||
         !std::string_view(op->name).starts_with(table_prefix)) {
       return ir::IRMutator::visit(op);
@@ -76,7 +77,9 @@ class BindDeclaration : public ir::IRMutator {
       // Masked positions read too; the clamp keeps their (unused) index inside.
       indices.push_back(Halide::clamp(mutate(op->args[i]), 0, extent - 1));
     }
-    return ir::Call::make(table, indices);
+    const Expr entry = ir::Call::make(table, indices);
+    // Integer entries take part in sums of positions like scalars do, and keep to the same range.
+    return entry.type().is_int() ? Halide::clamp(entry, -largest_integer, largest_integer) : entry;
   }
 
   std::map<std::string, Halide::Parameter> parameters_;

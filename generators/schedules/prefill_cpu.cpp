@@ -34,7 +34,12 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   const int bq = p.block_rows();
   const RVar c = s.blocks.x;
   Var jo("jo"), ji("ji"), d_o("do"), di("di");
-  state.update(update).reorder(qi, group, c).vectorize(qi, p.lanes).unroll(qi);
+  // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
+  state.update(update)
+      .reorder(qi, group, c)
+      .vectorize(qi, p.lanes)
+      .unroll(qi)
+      .never_partition_all();
 
   s.block_out.compute_at(state, c).bound_extent(qi, bq).bound(d, 0, d_v);
   s.block_out.split(d, d_o, di, p.feature_group)
@@ -170,7 +175,6 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   if (p.has_full) schedule_stage(state, update++, p.full, s, d_v, true);
   schedule_stage(state, update, p.partial, s, d_v, false);
 
-  // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
   out.never_partition_all();
   state.never_partition_all();
 }

@@ -10,11 +10,11 @@
 namespace fovea::detail {
 namespace {
 
-// Kernels compute with 32-bit positions and round lengths up to whole blocks: this much stays free
-// at both ends of the int32 range.
+// Kernels compute with 32-bit positions, add and subtract them (a distance, a window of up to 2^30)
+// and round lengths up to whole blocks: positions stay within 2^30 less one block.
 constexpr int64_t kBlockRoom = 65536;
-constexpr int64_t kLargest = INT32_MAX - kBlockRoom;
-constexpr int64_t kSmallest = INT32_MIN + kBlockRoom;
+constexpr int64_t kLargest = (INT64_C(1) << 30) - kBlockRoom;
+constexpr int64_t kSmallest = -kLargest;
 
 fovea_status check_length_array(const char* name, const int32_t* lengths, int64_t batch,
                                 int64_t rows, const char* extent) {

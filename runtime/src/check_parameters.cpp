@@ -28,18 +28,20 @@ fovea_status check_scalar(const fovea_parameter_info& info, const void* field) {
   const bool high_enough =
       info.exclusive_minimum != 0 ? value > info.minimum : value >= info.minimum;
   if (isfinite(value) && high_enough && value <= info.maximum) return FOVEA_OK;
+  // Enough digits to tell any two values of the type apart.
+  const int digits = info.dtype == FOVEA_I32 ? 10 : 9;
   Text text = message_text();
-  text.append("params.%s = %.9g: allowed: ", info.name, value);
+  text.append("params.%s = %.*g: allowed: ", info.name, digits, value);
   if (isinf(info.minimum) && isinf(info.maximum)) {
     text.append("any finite number");
   } else if (isinf(info.maximum)) {
-    text.append("finite and %s %.9g", info.exclusive_minimum != 0 ? "above" : "at least",
+    text.append("finite and %s %.*g", info.exclusive_minimum != 0 ? "above" : "at least", digits,
                 info.minimum);
   } else if (isinf(info.minimum)) {
-    text.append("finite and at most %.9g", info.maximum);
+    text.append("finite and at most %.*g", digits, info.maximum);
   } else {
-    text.append("%s %.9g, at most %.9g", info.exclusive_minimum != 0 ? "above" : "at least",
-                info.minimum, info.maximum);
+    text.append("%s %.*g, at most %.*g", info.exclusive_minimum != 0 ? "above" : "at least", digits,
+                info.minimum, digits, info.maximum);
   }
   return FOVEA_INVALID_ARGUMENT;
 }

@@ -77,7 +77,7 @@ const Row kRows[] = {
      [](Attention& a) { a.q_offset = {-50, -3}, a.call.q_offset = a.q_offset.data(); }},
     {"q_offset_largest", kPlain,
      [](Attention& a) {
-       a.q_offset = {2147418091, -2147418100}, a.call.q_offset = a.q_offset.data();
+       a.q_offset = {1073676268, -1073676276}, a.call.q_offset = a.q_offset.data();
      }},
 };
 

@@ -139,12 +139,12 @@ const CheckRow kRows[] = {
      kPlain,
      [](Attention& a) { a.q_offset = {0, INT32_MAX}, a.call.q_offset = a.q_offset.data(); },
      FOVEA_INVALID_ARGUMENT,
-     {"q_offset[1] = 2147483647", "allowed: -2147418100 to 2147418091"}},
+     {"q_offset[1] = 2147483647", "allowed: -1073676276 to 1073676268"}},
     {"q_offset_too_small",
      kPlain,
      [](Attention& a) { a.q_offset = {INT32_MIN, 0}, a.call.q_offset = a.q_offset.data(); },
      FOVEA_INVALID_ARGUMENT,
-     {"q_offset[0] = -2147483648", "allowed: -2147418100 to 2147418091"}},
+     {"q_offset[0] = -2147483648", "allowed: -1073676276 to 1073676268"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, CallCheck, testing::ValuesIn(kRows),
