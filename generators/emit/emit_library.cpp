@@ -137,7 +137,10 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
   run_program({options.objcopy, "--redefine-sym", "halide_malloc=fovea_scratch_allocate",
                "--redefine-sym", "halide_free=fovea_scratch_release", kernels.string()},
               log);
-  run_program({options.linker, "-r", "-o", linked.string(), kernels.string(), runtime.string()},
+  // Without section groups: those of the runtime would be dropped in all generated libraries of a
+  // program but the first one, whose copies are local by then.
+  run_program({options.linker, "-r", "--force-group-allocation", "-o", linked.string(),
+               kernels.string(), runtime.string()},
               log);
   run_program({options.objcopy, "--redefine-sym", "halide_do_par_for=fovea_halide_do_par_for",
                linked.string()},

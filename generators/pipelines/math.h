@@ -7,8 +7,8 @@
 
 namespace fovea {
 
-// 2^x for x <= 0, Float(32). Exactly 0 below -126.5, 2.6 ulp elsewhere; NaN
-// stays NaN.
+// 2^x for x <= 0, Float(32). Exactly 1 at 0, exactly 0 below -126.5, 2 ulp elsewhere; NaN stays
+// NaN.
 Halide::Expr exp2_nonpositive(Halide::Expr x);
 
 // tanh(x), Float(32), 3 ulp; NaN stays NaN. Halide's own calls the C library once per lane.

@@ -265,18 +265,24 @@ class PrefillBuilder {
     const Expr sum = p_.state(qi, features, 0);
     // No visible key: sum is exactly 0. By its bits, because NaN must not pass for 0.
     const Expr empty = Halide::reinterpret<int32_t>(sum) == 0;
-    p_.inverse_sum = Func("inverse_sum");
-    p_.inverse_sum(qi) = Halide::select(empty, 0.0f, 1.0f / sum);
+    p_.divisor = Func("divisor");
+    p_.divisor(qi) = Halide::select(empty, 1.0f, sum);
     p_.rows = Func("rows");
-    p_.rows(qi, d) = p_.state(qi, d % features, d / features) * p_.inverse_sum(qi);
+    // A true division: by way of the reciprocal, the mean of equal values would not be that value.
+    p_.rows(qi, d) =
+        Halide::strict_float(p_.state(qi, d % features, d / features) / p_.divisor(qi));
     p_.out = Func("out");
     p_.out(d, qi) = p_.rows(qi, d);
     if (variant_.returns_lse()) {
       const Expr value = p_.state(qi, features + 1, 0) * ln_2 + Halide::log(sum);
       const int32_t minus_infinity = static_cast<int32_t>(0xff800000u);
+      const int32_t infinity = 0x7f800000, no_sign = 0x7fffffff;
+      // Maximum and logarithm lose a NaN; the sum never does. Again by bits.
+      const Expr sum_bits = Halide::reinterpret<int32_t>(sum);
       p_.lse = Func("lse");
       p_.lse(qi) = Halide::reinterpret<float>(
-          Halide::select(empty, minus_infinity, Halide::reinterpret<int32_t>(value)));
+          Halide::select(empty, minus_infinity, (sum_bits & no_sign) > infinity, sum_bits,
+                         Halide::reinterpret<int32_t>(value)));
     }
   }
 

@@ -57,12 +57,12 @@ struct PrefillPipeline {
   PrefillInputs inputs;
   Halide::Func query;  // (qi, d): scaled, transposed so that rows are vector lanes
   KeyBlockStage full, partial;
-  bool has_full = true;      // false: the mask has no block that is provably visible whole
-  Halide::Func state;        // (qi, slot, group)
-  Halide::Func inverse_sum;  // (qi)
-  Halide::Func rows;         // (qi, d): normalised
-  Halide::Func out;          // (d, qi)
-  Halide::Func lse;          // (qi), undefined unless the variant returns it
+  bool has_full = true;  // false: the mask has no block that is provably visible whole
+  Halide::Func state;    // (qi, slot, group)
+  Halide::Func divisor;  // (qi): the sum of weights, 1 where there is none
+  Halide::Func rows;     // (qi, d): normalised
+  Halide::Func out;      // (d, qi)
+  Halide::Func lse;      // (qi), undefined unless the variant returns it
 
   std::vector<Halide::Func> outputs() const;
 };

@@ -164,7 +164,7 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   }
   p.query.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
   p.rows.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
-  p.inverse_sum.compute_root().bound_extent(qi, bq).vectorize(qi, s.lanes);
+  p.divisor.compute_root().bound_extent(qi, bq).vectorize(qi, s.lanes);
   state.compute_root()
       .bound_extent(qi, bq)
       .bound(group, 0, d_v / s.feature_group)
