@@ -1,0 +1,100 @@
+// determinism_test.cpp: the same inputs give the same bits, for any threads, order and company.
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <thread>
+
+#include "tests/support/problem.h"
+
+namespace fovea::test {
+namespace {
+
+class Determinism : public KernelTest {
+ protected:
+  CallSetup several_items() const {
+    CallSetup setup = plain_setup(2 * GetParam().info().block_rows + 1, 70, 4, 2);
+    setup.batch = 2;
+    setup.q_len = {static_cast<int32_t>(setup.q_rows), 3};
+    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    return setup;
+  }
+};
+FOVEA_FOR_KERNELS(Determinism, all_kernels());
+
+// A pool of the caller that runs the last task first, one after the other.
+int backwards(void*, int32_t count, fovea_task task, void* closure) {
+  for (int32_t i = count - 1; i >= 0; --i) {
+    if (const int code = task(closure, i); code != 0) return code;
+  }
+  return 0;
+}
+
+TEST_P(Determinism, AnyNumberOfThreads) {
+  Random random(GetParam().info().name, 600);
+  CallSetup setup = several_items();
+  Problem problem(GetParam(), setup, random);
+  const Results expected = problem.checked_run();
+  for (const int32_t threads : {1, 2, 3, 5}) {
+    for (const Workspace workspace : {Workspace::None, Workspace::Exact}) {
+      count_case();
+      setup.threads = threads;
+      setup.workspace = workspace;
+      Problem again(problem, setup);
+      EXPECT_EQ(bit_difference(again.checked_run(), expected), "") << threads << " threads";
+      if (threads == 1) continue;
+      again.exec.parallel_for = backwards;
+      EXPECT_EQ(bit_difference(again.checked_run(), expected), "") << threads << " backwards";
+    }
+  }
+}
+
+TEST_P(Determinism, RepeatedRuns) {
+  Random random(GetParam().info().name, 601);
+  CallSetup setup = several_items();
+  setup.threads = 2;
+  Problem problem(GetParam(), setup, random);
+  const Results expected = problem.checked_run();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(problem.run(), FOVEA_OK) << fovea_last_message();
+    ASSERT_EQ(bit_difference(problem.results(), expected), "") << i;
+  }
+  count_case();
+}
+
+// Calls of all kernels at once, from several threads, each with its own shapes.
+TEST(Concurrency, CallsDoNotDisturbEachOther) {
+  struct Call {
+    std::unique_ptr<Problem> problem;
+    Results expected;
+  };
+  std::vector<Call> calls;
+  for (const TestKernel& kernel : all_kernels()) {
+    if (!why_not_runnable(kernel.target()).empty()) continue;
+    Random random(kernel.info().name, 602);
+    CallSetup setup = random_setup(kernel, random);
+    setup.threads = static_cast<int32_t>(random.integer(1, 3));
+    calls.push_back({std::make_unique<Problem>(kernel, setup, random), {}});
+    calls.back().expected = calls.back().problem->checked_run();
+  }
+  std::atomic<size_t> wrong{0};
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<size_t> next{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (size_t at = next++; at < calls.size(); at = next++) {
+          Problem& problem = *calls[at].problem;
+          if (problem.run() != FOVEA_OK ||
+              !bit_difference(problem.results(), calls[at].expected).empty()) {
+            ++wrong;
+          }
+        }
+      });
+    }
+    for (std::thread& t : threads) t.join();
+  }
+  EXPECT_EQ(wrong.load(), 0U);
+  count_case(static_cast<int64_t>(3 * calls.size()));
+}
+
+}  // namespace
+}  // namespace fovea::test

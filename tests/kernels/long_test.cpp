@@ -1,0 +1,90 @@
+// long_test.cpp: sequences beyond 16 bits, and sizes that no block divides.
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "tests/support/comparison.h"
+
+namespace fovea::test {
+namespace {
+
+class Long : public KernelTest {
+ protected:
+  bool is(const char* variant) const { return GetParam().variant_name() == variant; }
+  // Numbers quick to make; the reference looks at samples and at the last row.
+  void expect_samples(Problem& problem, int64_t row_step) {
+    expect_accurate(problem, nullptr, row_step);
+  }
+};
+FOVEA_FOR_KERNELS(Long, kernels_where([](const TestKernel& k) {
+                    const std::string v = k.variant_name();
+                    return ((v == "causal" || v == "full") &&
+                            (k.info().d_qk == 8 || k.info().d_qk == 16 || k.info().d_qk == 96)) ||
+                           (v == "causal_window" || v == "global_window" || v == "padded");
+                  }));
+
+// The last rows of a causal call, and all rows of a narrow window, at 2^16 and one more.
+TEST_P(Long, MoreThan16Bits) {
+  if (GetParam().info().d_qk > 64) GTEST_SKIP() << "elsewhere";
+  for (const int64_t length : {65536, 65537}) {
+    Random random("long", static_cast<uint64_t>(length));
+    const bool windowed = is("causal_window") || is("global_window");
+    CallSetup setup = plain_setup(windowed ? length : 3, length);
+    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.threads = 2;
+    // Rows of zeros that all lie in one place, but for the last ones, keep the test quick.
+    if (windowed) setup.k.shared[2] = setup.q.shared[2] = true;
+    Problem problem(GetParam(), setup, random);
+    if (windowed) problem.params.set("window", 5);
+    if (is("global_window")) problem.params.set("global", 3);
+    if (is("padded")) problem.params.set_table("length", {1}, {static_cast<double>(length - 1)});
+    expect_samples(problem, windowed ? 9973 : 1);
+  }
+}
+
+// The mean of many ones is one, of many numbers their mean.
+TEST_P(Long, ManyEqualWeights) {
+  if (!is("full")) GTEST_SKIP() << "plain attention only";
+  constexpr int64_t keys = 100003;
+  CallSetup setup = plain_setup(1, keys);
+  setup.k.shared[2] = true;
+  Problem problem(GetParam(), setup);
+  problem.fill_v([](int64_t, int64_t, int64_t row, int64_t d) {
+    return d == 0 ? 1.0 : static_cast<double>(row % 2);
+  });
+  const Results got = problem.checked_run();
+  EXPECT_EQ(got.at(0, 0, 0, 0), 1.0f);
+  EXPECT_EQ(got.at(0, 0, 0, 1), static_cast<float>(50001.0 / 100003.0));
+  EXPECT_NEAR(got.lse[0], std::log(100003.0), 2e-6);
+  count_case();
+}
+
+// One key of score 8 among many of score 0.
+TEST_P(Long, OneKeyAmongMany) {
+  if (!is("full")) GTEST_SKIP() << "plain attention only";
+  constexpr int64_t keys = 32768;
+  for (const int64_t at : {int64_t{0}, int64_t{17000}, keys - 1}) {
+    count_case();
+    CallSetup setup = plain_setup(1, keys);
+    setup.scale = 1.0f;
+    Problem problem(GetParam(), setup);
+    problem.q.at(0, 0, 0, 0) = 1;
+    problem.k.at(0, 0, at, 0) = 8;
+    problem.v.at(0, 0, at, 0) = 1;
+    EXPECT_NEAR(problem.checked_run().at(0, 0, 0), std::exp(8) / (std::exp(8) + keys - 1), 1e-7)
+        << at;
+  }
+}
+
+TEST_P(Long, LengthsThatNoBlockDivides) {
+  if (!is("full") && !is("causal")) GTEST_SKIP() << "plain attention only";
+  for (const auto& [q_rows, kv_rows] : {std::pair{296, 296}, {1025, 1025}, {100, 260}, {33, 577}}) {
+    Random random("odd", static_cast<uint64_t>(q_rows));
+    CallSetup setup = plain_setup(q_rows, kv_rows);
+    setup.threads = 2;
+    Problem problem(GetParam(), setup, random);
+    expect_samples(problem, 31);
+  }
+}
+
+}  // namespace
+}  // namespace fovea::test

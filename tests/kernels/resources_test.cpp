@@ -1,0 +1,145 @@
+// resources_test.cpp: what a call takes from its surroundings: memory, and nothing else.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cfenv>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "tests/support/comparison.h"
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+// Counts allocations of the whole process while armed. Sanitizers bring an allocator of their own,
+// which must not be replaced.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define FOVEA_TEST_SANITIZED 1
+#endif
+#endif
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(FOVEA_TEST_SANITIZED)
+#define FOVEA_TEST_COUNTS_MALLOC 1
+namespace {
+std::atomic<bool> counts_malloc{false};
+std::atomic<int> malloc_calls{0};
+}  // namespace
+extern "C" void* __libc_malloc(size_t size);
+extern "C" void* malloc(size_t size) {
+  if (counts_malloc.load(std::memory_order_relaxed)) ++malloc_calls;
+  return __libc_malloc(size);
+}
+#endif
+
+namespace fovea::test {
+namespace {
+
+class Resources : public KernelTest {};
+FOVEA_FOR_KERNELS(Resources, all_kernels());
+
+#ifdef FOVEA_TEST_COUNTS_MALLOC
+TEST_P(Resources, NoAllocationWithAWorkspace) {
+  for (const int32_t threads : {1, 2}) {
+    count_case();
+    Random random(GetParam().info().name, 700);
+    CallSetup setup = plain_setup(2 * GetParam().info().block_rows + 1, 130, 2, 1);
+    setup.wants_lse = false;
+    setup.threads = threads;
+    setup.workspace = Workspace::Exact;
+    Problem problem(GetParam(), setup, random);
+    ASSERT_EQ(problem.run(), FOVEA_OK) << fovea_last_message();  // starts the pool
+    malloc_calls = 0;
+    counts_malloc = true;
+    const fovea_status status = problem.run();
+    counts_malloc = false;
+    EXPECT_EQ(status, FOVEA_OK);
+    EXPECT_EQ(malloc_calls.load(), 0) << threads << " threads";
+  }
+}
+#endif
+
+// Scratch belongs to a block of rows: neither the number of keys nor that of queries moves it.
+TEST_P(Resources, WorkspaceDoesNotGrowWithTheLengths) {
+  const auto workspace = [&](int64_t q_rows, int64_t kv_rows) {
+    count_case();
+    CallSetup setup = plain_setup(1, 1);
+    setup.wants_lse = false;
+    Problem problem(GetParam(), setup);
+    problem.call.q.extent[2] = problem.call.out.extent[2] = q_rows;
+    problem.call.k.extent[2] = problem.call.v.extent[2] = kv_rows;
+    for (fovea_tensor* t : {&problem.call.q, &problem.call.k, &problem.call.v}) t->stride[2] = 0;
+    // Nothing is run: the output needs addresses of its own, no memory.
+    const GuardedMemory addresses(
+        0, Edge::End, 0, static_cast<size_t>(q_rows * GetParam().info().d_v) * sizeof(float));
+    problem.call.out.data = addresses.data();
+    const size_t size =
+        fovea_variant_workspace(GetParam().library, GetParam().info().variant, &problem.call);
+    EXPECT_STREQ(fovea_last_message(), "");
+    return size;
+  };
+  const size_t one = workspace(1, 1);
+  EXPECT_EQ(workspace(1, 1 << 29), one);
+  EXPECT_EQ(workspace(100000, 100000), one);
+  EXPECT_LT(one, size_t{4} << 20);
+}
+
+#if defined(__x86_64__)
+// Rounding and flush-to-zero are the caller's, before, during and after.
+TEST_P(Resources, FloatingPointControlIsUntouched) {
+  constexpr unsigned control = ~0x3fu;  // all but the sticky exception flags
+  Random random(GetParam().info().name, 701);
+  CallSetup setup = plain_setup(3, 70);
+  setup.wants_lse = false;
+  Problem problem(GetParam(), setup, random);
+  const unsigned saved = _mm_getcsr();
+  for (const unsigned setting : {0x1f80u, 0x9fc0u, 0x7f80u}) {  // default, FTZ and DAZ, to zero
+    count_case();
+    _mm_setcsr(setting);
+    const fovea_status status = problem.run();
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(saved);
+    EXPECT_EQ(status, FOVEA_OK);
+    EXPECT_EQ(after & control, setting & control);
+  }
+}
+#endif
+
+// Reports of 32-bit products of index and stride: rows 2^31 - 1 elements apart, in memory that is
+// reserved and hardly touched.
+class FarRows : public KernelTest {};
+FOVEA_FOR_KERNELS(FarRows, kernels_where([](const TestKernel& k) {
+                    return k.info().d_qk == 8 && k.variant_name() == "full";
+                  }));
+
+TEST_P(FarRows, AreReadAtTheirTrueAddress) {
+  constexpr int64_t stride = std::numeric_limits<int32_t>::max();
+  constexpr size_t bytes = static_cast<size_t>(2 * stride + 64) * 4;
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) GTEST_SKIP() << "this system does not reserve " << bytes << " bytes";
+  auto* memory = static_cast<float*>(mapping);
+  for (const int64_t step : {stride, -stride}) {
+    count_case();
+    Random random("far rows", 0);
+    Problem problem(GetParam(), plain_setup(3, 3), random);
+    const Results expected = problem.checked_run();
+    fovea_tensor far = problem.call.k;
+    far.data = memory + (step < 0 ? 2 * stride : 0);
+    far.stride[2] = step;
+    for (int64_t row = 0; row < 3; ++row) {
+      std::memcpy(static_cast<float*>(far.data) + row * step, &problem.k.at(0, 0, row),
+                  8 * sizeof(float));
+    }
+    problem.call.k = far;
+    EXPECT_EQ(bit_difference(problem.checked_run(), expected), "") << step;
+  }
+  munmap(mapping, bytes);
+}
+
+}  // namespace
+}  // namespace fovea::test

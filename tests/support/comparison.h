@@ -1,0 +1,55 @@
+// comparison.h: the accuracy rule.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_TESTS_SUPPORT_COMPARISON_H
+#define FOVEA_TESTS_SUPPORT_COMPARISON_H
+
+#include <string>
+#include <vector>
+
+#include "problem.h"
+
+namespace fovea::test {
+
+// What a call should give, in the shape of Results.
+struct Expected {
+  int64_t batch = 0, heads = 0, rows = 0, d_v = 0;
+  std::vector<char> computed;                // [B, Hq, Sq]: rows that count
+  std::vector<double> out, lse;              // in double
+  std::vector<double> plain_out, plain_lse;  // in plain f32
+  std::vector<double> magnitude;             // of each output: sum of weight * |value|
+  double largest_product = 0;                // bound of |scale| * sum |q k| over all rows and keys
+};
+
+// Errors of many numbers: the largest, and the root of the mean square of the shares that they are
+// of the floor of their row (see comparison.cpp), which makes rows of all sizes count alike.
+class ErrorTally {
+ public:
+  void add(double error, double floor);
+  void add(const ErrorTally& other);
+  double largest() const { return largest_; }
+  double typical() const;
+
+ private:
+  double largest_ = 0, squares_ = 0;
+  int64_t count_ = 0;
+};
+
+struct ErrorSummary {
+  ErrorTally out, plain_out, lse, plain_lse;
+  void add(const ErrorSummary& other);
+  std::string text() const;  // largest errors in units of 2^-24
+};
+
+// Both references over the call of a problem; every row_step-th row.
+Expected expected_results(const Problem& problem, int64_t row_step = 1);
+
+// Empty if `got` keeps the rule, else the first element that breaks it. NaN and infinity must stand
+// where they are expected, with their sign.
+std::string compare(const Results& got, const Expected& expected, ErrorSummary* summary = nullptr);
+
+// Runs and compares with the references.
+void expect_accurate(Problem& problem, ErrorSummary* summary = nullptr, int64_t row_step = 1);
+
+}  // namespace fovea::test
+
+#endif
