@@ -58,6 +58,7 @@ nlohmann::ordered_json row_of(const Case& c) {
           {"target", c.target},
           {"threads", c.threads},
           {"median_s", median},
+          {"min_s", c.seconds.minimum()},
           {"mad_s", c.seconds.mad()},
           {"n", c.seconds.values.size()},
           {"gflops", gflops},

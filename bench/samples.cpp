@@ -18,6 +18,10 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
+double Samples::minimum() const {
+  return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+}
+
 double Samples::median() const { return median_of(values); }
 
 double Samples::mad() const {

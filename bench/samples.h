@@ -12,6 +12,7 @@ namespace fovea::bench {
 struct Samples {
   std::vector<double> values;
 
+  double minimum() const;
   double median() const;
   double mad() const;  // median of the absolute deviations from the median
 };

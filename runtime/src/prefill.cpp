@@ -33,37 +33,33 @@ int64_t blocks_of(int64_t rows, const fovea_kernel_info& kernel) {
   return (rows + kernel.block_rows - 1) / kernel.block_rows;
 }
 
-// Items in order: row blocks from the last to the first (under a causal mask the longest come
-// first), sequences, heads (neighbours share K and V). Blocks past the end of a sequence are no
-// items. A worker's items have rising indices, so its cursor only ever walks forward.
+// Items in order: sequences, KV heads, row blocks from the last to the first, the query heads that
+// share the KV head. So workers stay with the keys and values of one head while those are in cache,
+// and under a causal mask each head begins with its longest item: the last ones of all are short.
+// Blocks past the end of a sequence are no items. A worker's items have rising indices, so its
+// cursor only ever walks forward.
 class Cursor {
  public:
   Cursor(const Problem& problem, const fovea_kernel_info& kernel)
-      : problem_(problem), kernel_(kernel), block_(blocks_of(problem.q_rows, kernel) - 1) {}
+      : problem_(problem), kernel_(kernel), group_(problem.q_heads / problem.kv_heads) {}
 
-  void advance_to(int64_t item) {
-    while (item - first_ >= heads_here()) {
-      first_ += heads_here();
-      if (++b_ == problem_.batch) {
-        b_ = 0;
-        --block_;
-      }
+  WorkItem advance_to(int64_t item) {
+    int64_t blocks = blocks_of(rows_of(problem_, b_), kernel_);
+    while (item - first_ >= blocks * problem_.q_heads) {
+      first_ += blocks * problem_.q_heads;
+      blocks = blocks_of(rows_of(problem_, ++b_), kernel_);
     }
-    head_ = item - first_;
+    const int64_t here = item - first_, of_kv_head = here % (blocks * group_);
+    const int64_t kv_head = here / (blocks * group_);
+    return {blocks - 1 - of_kv_head / group_, b_, kv_head * group_ + of_kv_head % group_};
   }
-  WorkItem item() const { return {block_, b_, head_}; }
 
  private:
-  int64_t heads_here() const {
-    return block_ * kernel_.block_rows < rows_of(problem_, b_) ? problem_.q_heads : 0;
-  }
-
   const Problem& problem_;
   const fovea_kernel_info& kernel_;
-  int64_t block_;
+  const int64_t group_;
   int64_t b_ = 0;
-  int64_t head_ = 0;
-  int64_t first_ = 0;  // index of the first item of (block_, b_)
+  int64_t first_ = 0;  // index of the first item of sequence b_
 };
 
 int run_worker(Run* run) {
@@ -76,11 +72,10 @@ int run_worker(Run* run) {
   while (run->kernel_error.load(std::memory_order_relaxed) == 0) {
     const int64_t item = run->next_item.fetch_add(1, std::memory_order_relaxed);
     if (item >= run->items) break;
-    cursor.advance_to(item);
     fovea_scratch scratch = {memory + run->plan->lse_bytes,
                              run->plan->slice_bytes - run->plan->lse_bytes, 0, nullptr};
-    const int code = run_item(*run->problem, *run->kernel, run->parameters, cursor.item(), &scratch,
-                              reinterpret_cast<float*>(memory));
+    const int code = run_item(*run->problem, *run->kernel, run->parameters, cursor.advance_to(item),
+                              &scratch, reinterpret_cast<float*>(memory));
     if (code == 0) continue;
     int none = 0;
     run->kernel_error.compare_exchange_strong(none, code);

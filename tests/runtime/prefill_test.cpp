@@ -21,19 +21,21 @@ std::vector<Seen> run(Attention& a) {
   return records;
 }
 
-TEST(Prefill, ItemsComeLongestFirstHeadsFastest) {
+TEST(Prefill, ItemsStayWithAKvHeadLongestFirst) {
   Attention a;
   a.exec.threads = 1;
   const auto records = run(a);
   ASSERT_EQ(records.size(), 3U * 2 * 4);  // ceil(20 / 8) blocks, 2 sequences, 4 heads
   size_t i = 0;
-  for (int block = 2; block >= 0; --block) {
-    for (int b = 0; b < 2; ++b) {
-      for (int head = 0; head < 4; ++head, ++i) {
-        EXPECT_EQ(records[i].q_block, block);
-        EXPECT_EQ(records[i].batch, b);
-        EXPECT_EQ(records[i].head, head);
-        EXPECT_EQ(records[i].kv_head, head / 2);
+  for (int b = 0; b < 2; ++b) {
+    for (int kv_head = 0; kv_head < 2; ++kv_head) {
+      for (int block = 2; block >= 0; --block) {
+        for (int head = 2 * kv_head; head < 2 * kv_head + 2; ++head, ++i) {
+          EXPECT_EQ(records[i].q_block, block);
+          EXPECT_EQ(records[i].batch, b);
+          EXPECT_EQ(records[i].head, head);
+          EXPECT_EQ(records[i].kv_head, kv_head);
+        }
       }
     }
   }
