@@ -22,6 +22,10 @@ double Samples::minimum() const {
   return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
 }
 
+double Samples::maximum() const {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
 double Samples::median() const { return median_of(values); }
 
 double Samples::mad() const {

@@ -13,6 +13,7 @@ struct Samples {
   std::vector<double> values;
 
   double minimum() const;
+  double maximum() const;
   double median() const;
   double mad() const;  // median of the absolute deviations from the median
 };
