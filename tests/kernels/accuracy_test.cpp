@@ -7,6 +7,18 @@
 namespace fovea::test {
 namespace {
 
+// Its extent would have to reach every query position.
+bool has_query_table(const TestKernel& kernel) {
+  const fovea_variant_info& variant = kernel.variant();
+  for (int32_t i = 0; i < variant.parameter_count; ++i) {
+    const fovea_parameter_info& p = variant.parameters[i];
+    for (int32_t axis = 0; axis < p.rank; ++axis) {
+      if (p.kind == FOVEA_TABLE && p.axes[axis] == FOVEA_AXIS_QUERY) return true;
+    }
+  }
+  return false;
+}
+
 class Accuracy : public KernelTest {};
 FOVEA_FOR_KERNELS(Accuracy, all_kernels());
 
@@ -25,6 +37,30 @@ TEST_P(Accuracy, RandomCalls) {
   std::printf("%s: %s\n", GetParam().info().name, errors.text().c_str());
   EXPECT_LE(errors.out.typical(), 2 * errors.plain_out.typical()) << errors.text();
   EXPECT_LE(errors.lse.typical(), 2 * errors.plain_lse.typical()) << errors.text();
+}
+
+// Positions at both ends of what is allowed, where sums of positions and scalars would wrap first.
+// Score steps are left out: f32 does not tell neighbours apart there.
+class FarPositions : public KernelTest {};
+FOVEA_FOR_KERNELS(FarPositions, kernels_where([](const TestKernel& k) {
+                    return !k.has_score_steps() && !has_query_table(k);
+                  }));
+
+TEST_P(FarPositions, AreExact) {
+  constexpr int64_t farthest = (int64_t{1} << 30) - 65536;
+  for (uint64_t i = 0; i < 12; ++i) {
+    Random random(GetParam().info().name, 900 + i);
+    CallSetup setup = random_setup(GetParam(), random);
+    setup.q_offset.clear();
+    for (int64_t b = 0; b < setup.batch; ++b) {
+      const int64_t offset = i % 2 == 0 ? farthest - setup.q_len_of(b) - random.integer(0, 2)
+                                        : -farthest + setup.kv_len_of(b) + random.integer(0, 2);
+      setup.q_offset.push_back(static_cast<int32_t>(offset));
+    }
+    Problem problem(GetParam(), setup, random);
+    if (i % 3 == 0) problem.params.set_scalars_to_an_end(random);
+    expect_accurate(problem);
+  }
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The accuracy rule: a kernel's error is at most twice that of plain f32 over the same call.
 //
 // Errors are measured against the magnitude of an output, sum w |v| (of an LSE: its absolute value,
@@ -10,7 +12,6 @@
 //         turns into a relative error of the weight. Scores are bounded by the products and, where
 //         score steps add to them, by the LSE.
 // A wrong, lost or doubled key is an error of 10^5 u and more in any of these calls.
-// SPDX-License-Identifier: Apache-2.0
 #include "comparison.h"
 
 #include <fovea/dsl/reference.h>

@@ -36,6 +36,14 @@ int64_t draw_extent(const fovea_parameter_info& info, int32_t axis, const CallSe
   return random.integer(1, 40);
 }
 
+struct IntegerRange {
+  int64_t first, last;
+  explicit IntegerRange(const fovea_parameter_info& info)
+      : first(static_cast<int64_t>(std::max(info.minimum, -0x1p30)) +
+              (info.exclusive_minimum != 0 ? 1 : 0)),
+        last(static_cast<int64_t>(std::min(info.maximum, 0x1p30))) {}
+};
+
 void write_entry(unsigned char* at, fovea_dtype dtype, double value) {
   if (dtype == FOVEA_I32) {
     const auto entry = static_cast<int32_t>(value);
@@ -75,9 +83,7 @@ void ParameterBlock::draw_scalar_(const fovea_parameter_info& info, const CallSe
     return;
   }
   // Small numbers, numbers about the lengths, and now and then the ends of the range.
-  const auto minimum = static_cast<int64_t>(std::max(info.minimum, -1073741824.0)) +
-                       (info.exclusive_minimum != 0 ? 1 : 0);
-  const auto maximum = static_cast<int64_t>(std::min(info.maximum, 1073741824.0));
+  const auto [minimum, maximum] = IntegerRange(info);
   const int64_t low = std::max<int64_t>(minimum, -20);
   const int64_t high = std::min<int64_t>(maximum, low + random.pick<int64_t>({2, 8, 70, 300}));
   int64_t value = random.integer(low, std::max(low, high));
@@ -132,6 +138,15 @@ void ParameterBlock::write_scalar_(const fovea_parameter_info& info, double valu
 
 void ParameterBlock::set(const std::string& name, double value) {
   write_scalar_(find_(name), value);
+}
+
+void ParameterBlock::set_scalars_to_an_end(Random& random) {
+  for (int32_t i = 0; i < variant_->parameter_count; ++i) {
+    const fovea_parameter_info& info = variant_->parameters[i];
+    if (info.kind != FOVEA_SCALAR || info.dtype != FOVEA_I32) continue;
+    const IntegerRange range(info);
+    write_scalar_(info, static_cast<double>(random.chance(0.5) ? range.first : range.last));
+  }
 }
 
 void ParameterBlock::set_table(const std::string& name, const std::vector<int64_t>& extent,

@@ -22,6 +22,8 @@ class ParameterBlock {
 
   const void* data() const { return bytes_.data(); }
   void set(const std::string& name, double value);
+  // Integer scalars become the least or the largest number that is allowed.
+  void set_scalars_to_an_end(Random& random);
   // Replaces a table; the last axis is dense.
   void set_table(const std::string& name, const std::vector<int64_t>& extent,
                  const std::vector<double>& entries);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "problem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -26,9 +28,8 @@ std::string difference(const char* name, const std::vector<float>& got,
   if (got.size() != expected.size()) return std::string(name) + " differs in size";
   for (size_t i = 0; i < got.size(); ++i) {
     if (bits_of(got[i]) == bits_of(expected[i])) continue;
-    return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(got[i]) +
-           ", not " + std::to_string(expected[i]) + " (difference " +
-           std::to_string(got[i] - expected[i]) + ")";
+    return fmt::format("{}[{}] is {}, not {} (difference {})", name, i, got[i], expected[i],
+                       got[i] - expected[i]);
   }
   return "";
 }
@@ -208,8 +209,8 @@ Results Problem::checked_run() {
 }
 
 std::string Problem::text() const {
-  return std::string(kernel_.info().name) + ": " + setup_.text() + params.text() +
-         " (FOVEA_TEST_SEED=" + std::to_string(base_seed()) + ")";
+  return fmt::format("{}: {}{} (FOVEA_TEST_SEED={})", kernel_.info().name, setup_.text(),
+                     params.text(), base_seed());
 }
 
 }  // namespace fovea::test
