@@ -3,6 +3,7 @@
 // Where a row says "uniform", queries are zero and key j holds the value j + 1 in every feature, so
 // an output row is the mean of the visible key numbers.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -60,19 +61,46 @@ class Bank : public KernelTest {
     setup.wants_lse = GetParam().variant().returns_lse != 0;
     return setup;
   }
-  bool is(const char* variant) const { return GetParam().variant_name() == variant; }
 };
-FOVEA_FOR_KERNELS(Bank, kernels_where([](const TestKernel& k) {
-                    return k.info().d_qk == 64 || k.info().d_qk == 1;
+
+// The kernels a row applies to: one variant, or a few.
+std::vector<TestKernel> kernels_for(std::initializer_list<const char*> variants) {
+  return kernels_where([&](const TestKernel& k) {
+    return (k.info().d_qk == 64 || k.info().d_qk == 1) &&
+           std::find(variants.begin(), variants.end(), k.variant_name()) != variants.end();
+  });
+}
+
+class FullBank : public Bank {};
+FOVEA_FOR_KERNELS(FullBank, kernels_for({"full"}));
+class CausalBank : public Bank {};
+FOVEA_FOR_KERNELS(CausalBank, kernels_for({"causal"}));
+class SoftcapBank : public Bank {};
+FOVEA_FOR_KERNELS(SoftcapBank, kernels_for({"softcapped_window"}));
+class AlibiBank : public Bank {};
+FOVEA_FOR_KERNELS(AlibiBank, kernels_for({"alibi_causal"}));
+class KeyBiasBank : public Bank {};
+FOVEA_FOR_KERNELS(KeyBiasBank, kernels_for({"test_key_bias"}));
+class DenseMaskBank : public Bank {};
+FOVEA_FOR_KERNELS(DenseMaskBank, kernels_for({"test_dense_mask"}));
+class FullBiasBank : public Bank {};
+FOVEA_FOR_KERNELS(FullBiasBank, kernels_for({"test_full_bias"}));
+class PlainBank : public Bank {};
+FOVEA_FOR_KERNELS(PlainBank, kernels_for({"full", "causal"}));
+class UniformBank : public Bank {};
+FOVEA_FOR_KERNELS(UniformBank, kernels_where([](const TestKernel& k) {
+                    return (k.info().d_qk == 64 || k.info().d_qk == 1) &&
+                           std::any_of(std::begin(uniform_rows), std::end(uniform_rows),
+                                       [&](const UniformRow& row) {
+                                         return k.variant_name() == row.variant;
+                                       });
                   }));
 
 double key_number(int64_t, int64_t, int64_t row, int64_t) { return static_cast<double>(row + 1); }
 
-TEST_P(Bank, UniformRows) {
-  int cases = 0;
+TEST_P(UniformBank, Rows) {
   for (const UniformRow& row : uniform_rows) {
-    if (!is(row.variant)) continue;
-    ++cases;
+    if (GetParam().variant_name() != row.variant) continue;
     const CallSetup setup = setup_of(row.q_rows, row.kv_rows);
     Problem problem(GetParam(), setup);
     problem.fill_v(key_number);
@@ -87,11 +115,9 @@ TEST_P(Bank, UniformRows) {
       }
     }
   }
-  if (cases == 0) GTEST_SKIP() << "no row for this variant";
 }
 
-TEST_P(Bank, LogitsBelowAnySentinel) {
-  if (!is("full")) GTEST_SKIP() << "plain attention only";
+TEST_P(FullBank, LogitsBelowAnySentinel) {
   CallSetup setup = setup_of(1, 2);
   setup.scale = 1.0f;
   Problem problem(GetParam(), setup);
@@ -103,8 +129,7 @@ TEST_P(Bank, LogitsBelowAnySentinel) {
   EXPECT_NEAR(got.lse[0], -99999.307, 0.02);  // two units in the last place
 }
 
-TEST_P(Bank, FullyMaskedFirstBlock) {
-  if (!is("test_key_bias")) GTEST_SKIP() << "needs a table over keys";
+TEST_P(KeyBiasBank, FullyMaskedFirstBlock) {
   for (const int64_t hidden : {64, 128, 192, 129}) {
     Problem problem(GetParam(), setup_of(5, 200));
     std::vector<double> visible(200), bias(200, -3.0);
@@ -119,8 +144,7 @@ TEST_P(Bank, FullyMaskedFirstBlock) {
   }
 }
 
-TEST_P(Bank, TailKeysWeighNothing) {
-  if (!is("full")) GTEST_SKIP() << "plain attention only";
+TEST_P(FullBank, TailKeysWeighNothing) {
   for (const int64_t keys : {1, 33, 63, 65, 127, 129}) {
     CallSetup setup = setup_of(3, keys);
     setup.scale = 1.0f;
@@ -132,8 +156,7 @@ TEST_P(Bank, TailKeysWeighNothing) {
   }
 }
 
-TEST_P(Bank, SoftcapSaturates) {
-  if (!is("softcapped_window")) GTEST_SKIP() << "needs a softcap";
+TEST_P(SoftcapBank, SoftcapSaturates) {
   struct Case {
     double cap, first, second, weight_of_first;
   };
@@ -154,8 +177,7 @@ TEST_P(Bank, SoftcapSaturates) {
 }
 
 // The mask comes after the cap: nothing of a hidden key leaks in, however small the cap.
-TEST_P(Bank, SoftcapDoesNotLeak) {
-  if (!is("softcapped_window")) GTEST_SKIP() << "needs a softcap";
+TEST_P(SoftcapBank, SoftcapDoesNotLeak) {
   for (const double cap : {50.0, 1.0, 0.01}) {
     Random random("softcap", 0);
     Problem problem(GetParam(), setup_of(2, 2), random);
@@ -166,8 +188,7 @@ TEST_P(Bank, SoftcapDoesNotLeak) {
   }
 }
 
-TEST_P(Bank, AlibiCountsFromThePositionOfTheQuery) {
-  if (!is("alibi_causal")) GTEST_SKIP() << "needs ALiBi";
+TEST_P(AlibiBank, AlibiCountsFromThePositionOfTheQuery) {
   for (const int64_t rows : {5, 1}) {  // a full pass, and its last row alone
     Problem problem(GetParam(), setup_of(rows, 5));
     problem.params.set_table("slope", {1}, {0.5});
@@ -176,16 +197,14 @@ TEST_P(Bank, AlibiCountsFromThePositionOfTheQuery) {
   }
 }
 
-TEST_P(Bank, KvHeadsRepeatTheyDoNotAlternate) {
-  if (!is("full")) GTEST_SKIP() << "plain attention only";
+TEST_P(FullBank, KvHeadsRepeatTheyDoNotAlternate) {
   Problem problem(GetParam(), setup_of(2, 3, 4, 2));
   problem.fill_v([](int64_t, int64_t h, int64_t, int64_t) { return h == 0 ? 10.0 : 20.0; });
   const Results got = problem.checked_run();
   for (int64_t h = 0; h < 4; ++h) EXPECT_EQ(got.at(0, h, 0), h < 2 ? 10.0f : 20.0f) << h;
 }
 
-TEST_P(Bank, DenseMasks) {
-  if (!is("test_dense_mask")) GTEST_SKIP() << "needs a dense mask";
+TEST_P(DenseMaskBank, DenseMasks) {
   {  // visible in the top left corner only
     Random random("corner", 0);
     Problem problem(GetParam(), setup_of(8, 8), random);
@@ -216,8 +235,7 @@ TEST_P(Bank, DenseMasks) {
 }
 
 // One plane of a bias for all heads, another one for the second sequence.
-TEST_P(Bank, BiasPlanesBelongToTheirSequence) {
-  if (!is("test_full_bias")) GTEST_SKIP() << "needs a bias over all axes";
+TEST_P(FullBiasBank, BiasPlanesBelongToTheirSequence) {
   CallSetup setup = setup_of(2, 2, 2, 2);
   setup.batch = 2;
   Problem problem(GetParam(), setup);
@@ -234,8 +252,7 @@ TEST_P(Bank, BiasPlanesBelongToTheirSequence) {
       for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(got.at(b, h, i), static_cast<float>(b + 1));
 }
 
-TEST_P(Bank, ZeroLengths) {
-  if (!is("full") && !is("causal")) GTEST_SKIP() << "plain attention only";
+TEST_P(PlainBank, ZeroLengths) {
   {  // no keys at all
     Problem problem(GetParam(), setup_of(4, 0, 9, 3));
     const Results got = problem.checked_run();
@@ -255,14 +272,12 @@ TEST_P(Bank, ZeroLengths) {
   expect_accurate(problem);
 }
 
-TEST_P(Bank, LseIsANaturalLogarithm) {
-  if (!is("full")) GTEST_SKIP() << "plain attention only";
+TEST_P(FullBank, LseIsANaturalLogarithm) {
   Problem problem(GetParam(), setup_of(1, 4));
   EXPECT_NEAR(problem.checked_run().lse[0], std::log(4.0), 2e-7);
 }
 
-TEST_P(Bank, UnevenBatch) {
-  if (!is("causal")) GTEST_SKIP() << "plain causal attention only";
+TEST_P(CausalBank, UnevenBatch) {
   CallSetup setup = setup_of(1500, 1500);
   setup.batch = 2;
   setup.threads = 3;
@@ -273,8 +288,7 @@ TEST_P(Bank, UnevenBatch) {
 }
 
 // A mask given as a formula and as a table.
-TEST_P(Bank, FormulaAndTableAgree) {
-  if (!is("test_dense_mask")) GTEST_SKIP() << "needs a dense mask";
+TEST_P(DenseMaskBank, FormulaAndTableAgree) {
   Random random("formula", 0);
   const int64_t rows = 130;
   Problem table(GetParam(), setup_of(rows, rows), random);
