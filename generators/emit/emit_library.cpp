@@ -126,6 +126,9 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
   const fs::path visible_list = options.out / "visible_symbols.txt";
   write_if_changed(visible_list, visible);
   newest = std::max(newest, fs::last_write_time(visible_list));
+  // The steps below are code of the generator: when that changes, so may what they make.
+  for (const std::string& file : options.identity_files)
+    newest = std::max(newest, fs::last_write_time(file));
   if (fs::exists(combined) && fs::last_write_time(combined) >= newest) return;
 
   const Halide::Target generic(fmt::format("{}", plan.targets.front()->halide));
