@@ -127,6 +127,7 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
   write_if_changed(visible_list, visible);
   newest = std::max(newest, fs::last_write_time(visible_list));
   // The steps below are code of the generator: when that changes, so may what they make.
+  if (options.identity_files.empty()) newest = std::max(newest, fs::last_write_time(options.self));
   for (const std::string& file : options.identity_files)
     newest = std::max(newest, fs::last_write_time(file));
   if (fs::exists(combined) && fs::last_write_time(combined) >= newest) return;
