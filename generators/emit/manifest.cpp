@@ -8,8 +8,15 @@
 #include <cmath>
 
 #include "generators/emit/library_spec.h"
+#include "generators/emit/spec_json.h"
 
 namespace fovea {
+
+nlohmann::ordered_json spec_json(const KernelSpec& spec) {
+  return {{"name", kernel_name(spec)}, {"variant", spec.variant}, {"pass", spec.pass},
+          {"dtype", spec.dtype},       {"d_qk", spec.d_qk},       {"d_v", spec.d_v},
+          {"target", spec.target}};
+}
 
 std::string manifest(const LibraryPlan& plan) {
   using Json = nlohmann::ordered_json;
@@ -52,18 +59,13 @@ std::string manifest(const LibraryPlan& plan) {
         {{"name", t->name}, {"architecture", t->architecture}, {"halide", t->halide}});
   }
   for (const PlannedKernel& k : plan.kernels) {
-    root["kernels"].push_back({{"name", kernel_name(k.spec)},
-                               {"variant", k.spec.variant},
-                               {"pass", k.spec.pass},
-                               {"dtype", k.spec.dtype},
-                               {"d_qk", k.spec.d_qk},
-                               {"d_v", k.spec.d_v},
-                               {"target", k.spec.target},
-                               {"symbol", k.symbol + "_argv"},
-                               {"schedule", k.schedule.text()},
-                               {"block_rows", k.facts.block_rows},
-                               {"scratch_bytes", k.facts.scratch_bytes},
-                               {"tile_fallback", k.facts.tile_fallback}});
+    Json row = spec_json(k.spec);
+    row["symbol"] = k.symbol + "_argv";
+    row["schedule"] = k.schedule.text();
+    row["block_rows"] = k.facts.block_rows;
+    row["scratch_bytes"] = k.facts.scratch_bytes;
+    row["tile_fallback"] = k.facts.tile_fallback;
+    root["kernels"].push_back(std::move(row));
   }
   // A summary that is no UTF-8 is no reason to build nothing.
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

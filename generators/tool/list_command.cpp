@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "generators/emit/library_spec.h"
+#include "generators/emit/spec_json.h"
 #include "generators/tool/commands.h"
 
 namespace fovea {
@@ -39,14 +40,8 @@ void run_list(const ListArguments& a) {
           {{"name", v.name()}, {"summary", v.summary_text()}, {"hash", hash_text(v.hash())}});
     }
     for (const PlannedKernel& k : plan.kernels) {
-      root["kernels"].push_back({{"name", kernel_name(k.spec)},
-                                 {"variant", k.spec.variant},
-                                 {"pass", k.spec.pass},
-                                 {"dtype", k.spec.dtype},
-                                 {"d_qk", k.spec.d_qk},
-                                 {"d_v", k.spec.d_v},
-                                 {"target", k.spec.target},
-                                 {"schedule", k.schedule.text()}});
+      root["kernels"].push_back(spec_json(k.spec));
+      root["kernels"].back()["schedule"] = k.schedule.text();
     }
     for (const TargetRow& t : target_table()) {
       root["targets"].push_back({{"name", t.name},

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "threads.h"
 #include "work_item.h"
 
 namespace fovea::detail {
@@ -99,9 +100,11 @@ fovea_status run_workers(Run* run) {
   } else if (exec.parallel_for != nullptr) {
     pool = "exec.parallel_for";
     code = exec.parallel_for(exec.pool, run->workers, caller_task, run);
-  } else {
+  } else if (pool_has_threads()) {
     code = fovea_halide_do_par_for(nullptr, halide_task, 0, run->workers,
                                    reinterpret_cast<uint8_t*>(run));
+  } else {
+    for (int32_t i = 0; i < run->workers && code == 0; ++i) code = run_worker(run);
   }
   const int kernel_error = run->kernel_error.load();
   if (kernel_error != 0) {

@@ -157,6 +157,17 @@ int32_t affinity_cpu_count() {
   return 1;
 }
 
+bool pool_has_threads() {
+#if defined(__unix__) || defined(__APPLE__)
+  static std::atomic<pid_t> owner{0};
+  const pid_t self = getpid();
+  pid_t first = 0;
+  return owner.compare_exchange_strong(first, self) || first == self;
+#else
+  return true;
+#endif
+}
+
 }  // namespace fovea::detail
 
 extern "C" int32_t fovea_default_threads(void) {

@@ -22,5 +22,9 @@ int32_t cgroup_cpu_limit(const char* process_file, const char* root);
 
 int32_t affinity_cpu_count();  // at least 1
 
+// False in a child of fork() whose parent has used the library's pool: the pool is there, its
+// threads are not, and waiting for them would never end.
+bool pool_has_threads();
+
 }  // namespace fovea::detail
 #endif

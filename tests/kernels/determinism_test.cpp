@@ -1,5 +1,8 @@
 // determinism_test.cpp: the same inputs give the same bits, for any threads, order and company.
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <thread>
 
@@ -58,6 +61,33 @@ TEST_P(Determinism, RepeatedRuns) {
     ASSERT_EQ(bit_difference(problem.results(), expected), "") << i;
   }
   count_case();
+}
+
+// The child has the parent's pool without its threads: its calls run on the calling thread, with
+// the same bits.
+TEST(Fork, ChildOfAProcessThatUsedThePool) {
+  for (const TestKernel& kernel : all_kernels()) {
+    if (!why_not_runnable(kernel.target()).empty()) continue;
+    Random random(kernel.info().name, 603);
+    CallSetup setup = plain_setup(4 * kernel.info().block_rows, 70, 4, 2);
+    setup.threads = 3;
+    setup.wants_lse = kernel.variant().returns_lse != 0;
+    Problem problem(kernel, setup, random);
+    const Results expected = problem.checked_run();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(20);  // a deadlock ends the child, not the whole run
+      _exit(problem.run() == FOVEA_OK && bit_difference(problem.results(), expected).empty() ? 0
+                                                                                             : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << kernel.info().name;
+    EXPECT_EQ(bit_difference(problem.checked_run(), expected), "") << "in the parent";
+    count_case();
+    break;  // the pool is that of the library, not of a kernel
+  }
 }
 
 // Calls of all kernels at once, from several threads, each with its own shapes.

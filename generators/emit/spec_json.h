@@ -1,0 +1,17 @@
+// spec_json.h: how a kernel is described wherever fovea writes JSON.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_EMIT_SPEC_JSON_H
+#define FOVEA_GENERATORS_EMIT_SPEC_JSON_H
+
+#include <nlohmann/json.hpp>
+
+#include "generators/emit/kernel_spec.h"
+
+namespace fovea {
+
+// name, variant, pass, dtype, d_qk, d_v, target.
+nlohmann::ordered_json spec_json(const KernelSpec& spec);
+
+}  // namespace fovea
+
+#endif
