@@ -5,7 +5,9 @@ function(fovea_warnings target)
     return()
   endif()
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>
+    # Part of -Wconversion for Clang, apart from it for GCC: one rule for both.
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-sign-conversion>)
   if(FOVEA_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
   endif()

@@ -143,8 +143,8 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
               log);
   // Without section groups: those of the runtime would be dropped in all generated libraries of a
   // program but the first one, whose copies are local by then.
-  run_program({options.linker, "-r", "--force-group-allocation", "-o", linked.string(),
-               kernels.string(), runtime.string()},
+  run_program({options.objcopy, "--remove-section=.group", runtime.string()}, log);
+  run_program({options.linker, "-r", "-o", linked.string(), kernels.string(), runtime.string()},
               log);
   run_program({options.objcopy, "--redefine-sym", "halide_do_par_for=fovea_halide_do_par_for",
                linked.string()},
