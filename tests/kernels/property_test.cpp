@@ -98,7 +98,7 @@ TEST_P(PlainProperty, GroupedHeadsEqualRepeatedOnes) {
     Problem grouped(GetParam(), setup, random);
     setup.kv_heads = 2 * ratio;
     Problem repeated(GetParam(), setup);
-    const auto from = [ratio](const StridedTensor& t, int64_t own_ratio) {
+    const auto from = [](const StridedTensor& t, int64_t own_ratio) {
       return [&t, own_ratio](int64_t b, int64_t h, int64_t row, int64_t d) {
         return static_cast<double>(t.at(b, h / own_ratio, row, d));
       };
