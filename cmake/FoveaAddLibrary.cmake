@@ -34,6 +34,10 @@ endfunction()
 
 function(fovea_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TUNED;JOBS" "VARIANTS;TARGETS;DTYPES;HEAD_DIMS;PASSES")
+  if(NOT CMAKE_CXX_COMPILER_LOADED)
+    message(FATAL_ERROR "fovea_add_library(${name}): variants are written in C++; enable it: "
+                        "project(… LANGUAGES CXX)")
+  endif()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fovea_add_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}; "
                         "allowed are VARIANTS TARGETS DTYPES HEAD_DIMS PASSES JOBS")
