@@ -63,6 +63,7 @@ class BindDeclaration : public ir::IRMutator {
   }
 
   Expr visit(const ir::Call* op) override {
+    // Of the functions that dsl.h names, the one that Halide leaves to the C library, lane by lane.
     if (op->is_extern() && op->name == "tanh_f32") return tanh_rational(mutate(op->args[0]));
     if (op->call_type != ir::Call::PureExtern ||
         !std::string_view(op->name).starts_with(table_prefix)) {
