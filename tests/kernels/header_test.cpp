@@ -1,10 +1,13 @@
 // header_test.cpp: the generated C and C++ headers as an application uses them.
 // SPDX-License-Identifier: Apache-2.0
+#include <fovea/registry.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
+#include "fovea_test_dims.hpp"
 #include "fovea_test_kernels.hpp"
 
 namespace {
@@ -68,6 +71,19 @@ TEST(GeneratedHeader, SizesItsWorkspaceAndExplains) {
   EXPECT_TRUE(fovea_test_kernels::causal::run(in.call).ok());
   EXPECT_EQ(fovea_test_kernels::causal::explain(in.call).rfind("chosen: fovea_prefill__causal", 0),
             0U);
+}
+
+// However long the list of candidates: every kernel of the variant has its line.
+TEST(GeneratedHeader, ExplainIsNeverCut) {
+  Inputs in;
+  const std::string text = fovea_test_dims::causal::explain(in.call);
+  EXPECT_GT(text.size(), 4096U);
+  const fovea_library_info* library = fovea_test_dims_library();
+  for (std::int32_t i = 0; i < library->kernel_count; ++i) {
+    const fovea_kernel_info& kernel = library->kernels[i];
+    if (library->variants[kernel.variant].name != std::string("causal")) continue;
+    EXPECT_NE(text.find("\n" + std::string(kernel.name) + ": "), std::string::npos) << kernel.name;
+  }
 }
 
 TEST(GeneratedHeader, TheCFunctionsAreTheSame) {

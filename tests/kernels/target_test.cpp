@@ -15,7 +15,7 @@ class Targets : public testing::TestWithParam<TestKernel> {
     fovea_set_enabled_targets(nullptr);
   }
   static std::string explain(const Problem& problem, fovea_status* status) {
-    std::string text(4096, '\0');
+    std::string text(1 << 16, '\0');
     *status = fovea_variant_explain(problem.kernel().library, problem.kernel().info().variant,
                                     &problem.call, text.data(), text.size());
     return text.substr(0, text.find('\0'));
