@@ -29,7 +29,9 @@ function(_fovea_runtime_objects)
   target_compile_features(fovea_runtime_objects PRIVATE cxx_std_17)
   target_include_directories(fovea_runtime_objects PRIVATE "${FOVEA_RUNTIME_INCLUDE_DIR}")
   target_compile_options(fovea_runtime_objects PRIVATE ${FOVEA_RUNTIME_COMPILE_OPTIONS})
-  set_target_properties(fovea_runtime_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS ON)
+  # Its sources use the same names in unnamed namespaces, which a unity build of the project would throw together.
+  set_target_properties(fovea_runtime_objects PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS ON UNITY_BUILD OFF)
 endfunction()
 
 function(fovea_add_library name)
@@ -73,8 +75,6 @@ function(fovea_add_library name)
 
   add_executable(${name}_generator ${sources})
   target_link_libraries(${name}_generator PRIVATE fovea::generator)
-  # Generators run during the build; their speed does not depend on optimising the declarations.
-  set_target_properties(${name}_generator PROPERTIES UNITY_BUILD OFF)
 
   set(dir "${CMAKE_CURRENT_BINARY_DIR}/${name}.fovea")
   set(kernels "${dir}/${name}_kernels.o")

@@ -132,7 +132,7 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
     newest = std::max(newest, fs::last_write_time(file));
   if (fs::exists(combined) && fs::last_write_time(combined) >= newest) return;
 
-  const Halide::Target generic(fmt::format("{}", plan.targets.front()->halide));
+  const Halide::Target generic(plan.targets.front()->halide);
   // The runtime runs before any choice of a kernel: baseline instructions only.
   Halide::compile_standalone_runtime(runtime.string(),
                                      Halide::Target(generic.os, generic.arch, generic.bits));
@@ -164,7 +164,7 @@ void emit_kernel(const LibraryPlan& plan, const PlannedKernel& k, const std::str
   const KernelFacts facts = compile_kernel(plan.variants[k.variant], k.spec, k.schedule, k.symbol,
                                            temporary.string(), options.by_products);
   if (!facts.tile_fallback.empty()) {
-    fmt::print(stderr, "  note: every key block is treated as partly visible: {}\n",
+    fmt::print(stderr, "  note: fewer key blocks are skipped or run without mask: {}\n",
                facts.tile_fallback);
   }
   fs::rename(temporary, object);
