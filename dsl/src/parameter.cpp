@@ -5,6 +5,8 @@
 #include <fovea/dsl/parameter.h>
 #include <fovea/dsl/variant.h>
 
+#include "text_rules.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,6 +38,22 @@ Expr table_entry(const std::string& variant, const Parameter& table,
   }
   return Halide::Internal::Call::make(table.type, table_prefix + table.name, arguments,
                                       Halide::Internal::Call::PureExtern);
+}
+
+Expr table_extent(const std::string& variant, const Parameter& table, int axis) {
+  if (axis < 0 || axis >= static_cast<int>(table.axes.size())) {
+    throw DeclarationError(variant, fmt::format("table '{}'", table.name),
+                           fmt::format("asked for the extent of axis {}", axis),
+                           fmt::format("it is declared with {} axes", table.axes.size()),
+                           "count axes from 0");
+  }
+  return Halide::Internal::Call::make(Halide::Int(32), extent_prefix + table.name, {Expr(axis)},
+                                      Halide::Internal::Call::PureExtern);
+}
+
+void describe(const std::string& variant, Parameter& parameter, std::string text) {
+  require_line(variant, fmt::format("description of '{}'", parameter.name), text);
+  parameter.description = std::move(text);
 }
 
 void restrict_range(const std::string& variant, Parameter& scalar, double minimum, double maximum,

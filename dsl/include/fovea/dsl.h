@@ -4,9 +4,11 @@
 #define FOVEA_DSL_H
 
 #include <fovea/dsl/masks.h>
+#include <fovea/dsl/normalizer.h>
 #include <fovea/dsl/parameter.h>
 #include <fovea/dsl/position.h>
 #include <fovea/dsl/register.h>
+#include <fovea/dsl/row.h>
 #include <fovea/dsl/variant.h>
 
 namespace fovea {
@@ -14,7 +16,9 @@ namespace fovea {
 // it.
 using Halide::abs;
 using Halide::cast;
+using Halide::ceil;
 using Halide::clamp;
+using Halide::cos;
 using Halide::exp;
 using Halide::floor;
 using Halide::log;
@@ -22,6 +26,7 @@ using Halide::max;
 using Halide::min;
 using Halide::pow;
 using Halide::select;
+using Halide::sin;
 using Halide::sqrt;
 using Halide::tanh;
 }  // namespace fovea

@@ -12,11 +12,13 @@ namespace fovea {
 using Halide::Expr;
 
 // All Int(32). q and k are absolute positions: query row i of a sequence sits at q_offset + i
-// (q_offset defaults to kv_len - q_len, bottom-right alignment), key row j at j. q_len and kv_len
-// are those of the sequence.
+// (q_offset defaults to kv_len - q_len, bottom-right alignment), key row j at j. `row` is that i,
+// the place of the query in the caller's tensors: dense masks, biases and gates are indexed by it.
+// q_len and kv_len are those of the sequence.
 struct Position {
   Expr batch, head, kv_head;
   Expr q, k;
+  Expr row;
   Expr q_len, kv_len;
 };
 
@@ -28,7 +30,11 @@ Position symbolic_position();
 // Float(32).
 Expr symbolic_score();
 
-// True for the names above ("batch" … "kv_len", "score"), which parameters cannot take.
+// The feature that a row transform computes, Int(32).
+Expr symbolic_feature();
+
+// True for the names of all these ("batch" … "kv_len", "score", "d", "sum"), which parameters
+// cannot take.
 bool is_position_name(const std::string& name);
 
 }  // namespace fovea
