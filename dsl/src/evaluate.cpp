@@ -1,6 +1,7 @@
 // evaluate.cpp: the interpreter's nodes: constants, variables, casts, arithmetic, comparisons,
 // selects. SPDX-License-Identifier: Apache-2.0
 #include <fovea/dsl/evaluate.h>
+#include <fovea/dsl/row.h>
 
 #include <bit>
 #include <cmath>
@@ -19,7 +20,7 @@ using Halide::Type;
 using Halide::Internal::IRNodeType;
 
 // An explicit conversion to a 16-bit type is part of the formula and is carried out; between the
-// wider ones Real stays.
+// wider ones Real stays. (Integers are rounded to every type, see evaluate.h.)
 template <typename Real>
 Real round_to(Type type, Real x) {
   if (type.bits() != 16) return x;
@@ -59,6 +60,7 @@ const Lanes<Real>& Evaluator<Real>::value(const Expr& e) {
 
 template <typename Real>
 const Lanes<Real>& Evaluator<Real>::variable_(const Halide::Internal::Variable& variable) {
+  if (!row_index_.integers.empty() && variable.name == row_calls::index) return row_index_;
   const auto found = environment_.variables.find(variable.name);
   if (found == environment_.variables.end()) {
     throw std::invalid_argument("fovea: variable '" + variable.name + "' has no value here");
@@ -70,10 +72,10 @@ const Lanes<Real>& Evaluator<Real>::variable_(const Halide::Internal::Variable& 
                                 (lanes.is_real ? "given as a real number" : "given as an integer") +
                                 " but used as the other kind");
   }
-  if (size != 1 && size != environment_.lanes) {
+  if (size != 1 && size != lanes_) {
     throw std::invalid_argument("fovea: variable '" + variable.name + "' has " +
-                                std::to_string(size) + " values for " +
-                                std::to_string(environment_.lanes) + " lanes");
+                                std::to_string(size) + " values for " + std::to_string(lanes_) +
+                                " lanes");
   }
   return lanes;
 }
@@ -263,6 +265,11 @@ Lanes<Real> Evaluator<Real>::cast_(Type to, const Expr& from) {
       return reals<Real>(map_lanes<Real>(x.reals, [=](Real r) { return round_to(to, r); }));
     }
     const IntegerRules rules(from.type());
+    if (to.bits() == 32) {
+      return reals<Real>(map_lanes<Real>(x.integers, [=](int64_t i) {
+        return static_cast<Real>(rules.template to_real<float>(i));
+      }));
+    }
     return reals<Real>(map_lanes<Real>(
         x.integers, [=](int64_t i) { return round_to(to, rules.template to_real<Real>(i)); }));
   }

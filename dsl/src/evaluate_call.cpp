@@ -64,7 +64,9 @@ template <typename Real>
 Lanes<Real> Evaluator<Real>::call_(const Call& call) {
   if (call.is_intrinsic()) return intrinsic_(call);
   if (call.call_type != Call::PureExtern) refuse_operation(call.name);
-  return call.name.starts_with(table_prefix) ? table_(call) : math_(call);
+  if (call.name.starts_with(table_prefix)) return table_(call);
+  if (call.name.starts_with(extent_prefix)) return extent_(call);
+  return call.name.starts_with(row_calls::prefix) ? row_(call) : math_(call);
 }
 
 template <typename Real>
@@ -235,6 +237,15 @@ Lanes<Real> Evaluator<Real>::table_(const Call& call) {
     }
   }
   return result;
+}
+
+template <typename Real>
+Lanes<Real> Evaluator<Real>::extent_(const Call& call) {
+  const std::string table = call.name.substr(std::string_view(extent_prefix).size());
+  if (!environment_.extent) {
+    throw std::invalid_argument("fovea: table '" + table + "' has no extent here");
+  }
+  return Lanes<Real>::integer(environment_.extent(table, value(call.args.at(0)).integers.at(0)));
 }
 
 template Lanes<double> Evaluator<double>::call_(const Call&);

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace fovea::detail {
@@ -16,12 +17,17 @@ namespace fovea::detail {
 template <typename Real>
 class Evaluator {
  public:
-  explicit Evaluator(const Environment<Real>& environment) : environment_(environment) {}
+  explicit Evaluator(const Environment<Real>& environment)
+      : environment_(environment), lanes_(environment.lanes) {}
 
   // The reference stays valid as long as the evaluator; it may point into the environment.
   const Lanes<Real>& value(const Expr& e);
 
  private:
+  // For the term of a row reduction: `index` stands for row.index.
+  Evaluator(const Environment<Real>& environment, size_t lanes, Lanes<Real> index)
+      : environment_(environment), lanes_(lanes), row_index_(std::move(index)) {}
+
   Lanes<Real> node_(const Expr& e);
   Lanes<Real> binary_(Halide::Internal::IRNodeType operation, const Expr& a, const Expr& b);
   Lanes<Real> logical_(Halide::Internal::IRNodeType operation, const Expr& a, const Expr& b);
@@ -42,8 +48,15 @@ class Evaluator {
   Lanes<Real> mux_(const Halide::Internal::Call& call);
   Lanes<Real> math_(const Halide::Internal::Call& call);
   Lanes<Real> table_(const Halide::Internal::Call& call);
+  Lanes<Real> extent_(const Halide::Internal::Call& call);
+
+  // Calls on the row, in evaluate_row.cpp.
+  Lanes<Real> row_(const Halide::Internal::Call& call);
+  Lanes<Real> reduction_(bool is_sum, const Expr& term);
 
   const Environment<Real>& environment_;
+  size_t lanes_;
+  Lanes<Real> row_index_;  // without values: not inside a reduction
   std::unordered_map<const Halide::Internal::IRNode*, Lanes<Real>> values_;
   std::vector<Expr> without_lets_;  // keeps rewritten nodes alive, and so their identity unique
 };

@@ -189,7 +189,7 @@ std::shared_ptr<Parameter> Variant::add_parameter_(const std::string& name, Para
   auto parameter = std::make_shared<Parameter>();
   parameter->name = name;
   parameter->kind = kind;
-  parameter->type = type;
+  parameter->type = type.is_bool() ? Halide::UInt(8) : type;
   parameter->axes = std::move(axes);
   if (kind == Parameter::Kind::Scalar && type.is_int()) {
     parameter->minimum = -largest_integer;

@@ -409,6 +409,150 @@ TEST(Evaluate, TablesAreAskedPerLane) {
             std::string::npos);
 }
 
+// The mixing of 32 bits that hashes are made of, here and in plain C++.
+template <typename T, typename Shift>
+T mixed(T h, Shift right) {
+  h = h ^ right(h, 16);
+  h = h * T(0x85ebca6bu);
+  h = h ^ right(h, 13);
+  h = h * T(0xc2b2ae35u);
+  return h ^ right(h, 16);
+}
+
+TEST(Evaluate, UnsignedArithmeticWrapsInExactly32Bits) {
+  const Expr seed = variable("seed", Halide::Int(32)), k = variable("k", Halide::Int(32));
+  const Expr start = Halide::cast<uint32_t>(seed) * Expr(0x9e3779b9u) + Halide::cast<uint32_t>(k);
+  const Expr hash = mixed(start, [](Expr x, int bits) { return x >> Expr(uint32_t(bits)); });
+  const Expr rotated = (hash << Expr(7u)) | (hash >> Expr(25u));
+  const Expr as_int = Halide::cast<int32_t>(hash);
+  const Expr back = Halide::cast<uint32_t>(as_int);
+  const Expr unit = Halide::cast<float>(hash >> Expr(8u)) * 0x1p-24f;
+  const Expr as_float = Halide::cast<float>(hash);
+  Environment<double> exact;
+  Environment<float> rounded;
+  std::vector<int64_t> keys;
+  for (int64_t i = -500; i < 500; ++i) keys.push_back(i * 2147483);
+  exact.lanes = rounded.lanes = keys.size();
+  exact.variables["k"] = {false, {}, keys};
+  rounded.variables["k"] = {false, {}, keys};
+  exact.variables["seed"] = Lanes<double>::integer(-77);
+  rounded.variables["seed"] = Lanes<float>::integer(-77);
+  const auto hashes = evaluate(hash, exact), rotations = evaluate(rotated, exact);
+  const auto ints = evaluate(as_int, exact), uints = evaluate(back, exact);
+  const auto units = evaluate(unit, exact), floats = evaluate(as_float, exact);
+  EXPECT_EQ(evaluate(hash, rounded).integers, hashes.integers);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint32_t h = mixed(static_cast<uint32_t>(-77) * 0x9e3779b9u +
+                                 static_cast<uint32_t>(static_cast<int32_t>(keys[i])),
+                             [](uint32_t x, int bits) { return x >> bits; });
+    ASSERT_EQ(hashes.integers[i], int64_t{h});
+    ASSERT_EQ(rotations.integers[i], int64_t{(h << 7) | (h >> 25)});
+    ASSERT_EQ(ints.integers[i], int64_t{static_cast<int32_t>(h)});
+    ASSERT_EQ(uints.integers[i], int64_t{h});
+    ASSERT_EQ(units.reals[i], static_cast<double>(h >> 8) / (1 << 24));
+    // Rounded as a kernel rounds it, also in double.
+    ASSERT_EQ(floats.reals[i], static_cast<double>(static_cast<float>(h)));
+  }
+}
+
+TEST(Evaluate, IntegersBecomeTheNearestFloatOfTheType) {
+  Environment<double> environment;
+  environment.variables["i"] = Lanes<double>::integer(16777217);
+  environment.variables["u"] = Lanes<double>::integer(4294967295);
+  const Expr i = variable("i", Halide::Int(32)), u = variable("u", Halide::UInt(32));
+  EXPECT_EQ(one(Halide::cast<float>(i), environment), 16777216);
+  EXPECT_EQ(one(Halide::cast<float>(u), environment), 4294967296);
+  EXPECT_EQ(one(Halide::cast<double>(i), environment), 16777217);
+  EXPECT_EQ(one(Halide::cast<uint32_t>(Halide::cast<float>(u)), environment), 4294967295);
+  EXPECT_EQ(one(Halide::cast<int32_t>(u), environment), -1);
+}
+
+Expr row_call(const char* name, const std::vector<Expr>& arguments, Halide::Type type) {
+  return Call::make(type, name, arguments, Call::PureExtern);
+}
+
+TEST(EvaluateRow, EntriesAreClampedIntoTheRow) {
+  const Row row("sample", "here");
+  const Expr d = variable("d", Halide::Int(32));
+  Environment<double> environment;
+  environment.row = {1, 20, 300};
+  environment.lanes = 5;
+  environment.variables["d"] = {false, {}, {-1, 0, 1, 2, 7}};
+  using Reals = std::vector<double>;
+  EXPECT_EQ(evaluate(row(d), environment).reals, (Reals{1, 1, 20, 300, 300}));
+  EXPECT_EQ(evaluate(row(row.size() - 1 - d), environment).reals, (Reals{300, 300, 20, 1, 1}));
+  EXPECT_EQ(one(row.size(), environment), 3);
+  EXPECT_EQ(one(row(1), environment), 20);
+}
+
+TEST(EvaluateRow, ReductionsRunOverAllFeatures) {
+  const Row row("sample", "here");
+  const Expr d = variable("d", Halide::Int(32)), x = variable("x", Halide::Float(32));
+  Environment<double> environment;
+  environment.row = {1, -20, 4};
+  environment.lanes = 2;
+  environment.variables["d"] = {false, {}, {0, 1}};
+  environment.variables["x"] = Lanes<double>::real(0.5);
+  const auto sum = [&](auto f) { return row.sum(f); };
+  using Reals = std::vector<double>;
+  EXPECT_EQ(one(sum([&](Expr j) { return row(j); }), environment), -15);
+  EXPECT_EQ(one(sum([&](Expr) { return x; }), environment), 1.5);
+  EXPECT_EQ(one(sum([&](Expr j) { return row(j) * Halide::cast<float>(j) + x; }), environment),
+            -10.5);
+  EXPECT_EQ(one(row.mean_square(), environment), 417.0 / 3);
+  EXPECT_EQ(one(row.largest([&](Expr j) { return row(j); }), environment), 4);
+  EXPECT_EQ(one(row.largest([&](Expr j) { return abs(row(j)); }), environment), 20);
+  // A term with a value of its own in every lane.
+  EXPECT_EQ(evaluate(sum([&](Expr j) { return row(j + d); }), environment).reals,
+            (Reals{-15, -12}));
+  EXPECT_EQ(evaluate(row.largest([&](Expr j) { return row(j) * Halide::cast<float>(1 - 2 * d); }),
+                     environment)
+                .reals,
+            (Reals{4, 20}));
+  // Two reductions in one expression have two indices.
+  EXPECT_EQ(one(sum([&](Expr j) { return row(j); }) * row.largest([&](Expr j) { return row(j); }),
+                environment),
+            -60);
+}
+
+TEST(EvaluateRow, LargestKeepsNan) {
+  const Row row("sample", "here");
+  const Expr d = variable("d", Halide::Int(32));
+  for (const size_t at : {0u, 1u, 2u}) {
+    Environment<double> environment;
+    environment.row = {1, 2, 3};
+    environment.row[at] = nan;
+    environment.lanes = 2;
+    environment.variables["d"] = {false, {}, {0, 1}};
+    EXPECT_TRUE(std::isnan(one(row.largest([&](Expr j) { return row(j); }), environment)));
+    EXPECT_TRUE(std::isnan(
+        one(row.largest([&](Expr j) { return row(j) + Halide::cast<float>(d); }), environment)));
+  }
+}
+
+TEST(EvaluateRow, RefusesByName) {
+  const Row row("sample", "here");
+  EXPECT_NE(refusal(row(0)).find("'row.entry' has no row here"), std::string::npos);
+  Environment<double> environment;
+  environment.row = {1};
+  EXPECT_NE(refusal(row_call("row.median", {}, Halide::Float(32)), environment).find("row.median"),
+            std::string::npos);
+  EXPECT_NE(refusal(variable(row_calls::index, Halide::Int(32)), environment).find("row.index"),
+            std::string::npos);
+}
+
+TEST(Evaluate, ExtentsAreAskedByName) {
+  const Expr extent =
+      Call::make(Halide::Int(32), std::string(extent_prefix) + "bias", {Expr(1)}, Call::PureExtern);
+  Environment<double> environment;
+  environment.extent = [](const std::string& name, int64_t axis) {
+    EXPECT_EQ(name, "bias");
+    return 40 + axis;
+  };
+  EXPECT_EQ(one(extent, environment), 41);
+  EXPECT_NE(refusal(extent).find("'bias'"), std::string::npos);
+}
+
 TEST(Evaluate, RefusesByName) {
   const Expr f = variable("f", Halide::Float(32)), i = variable("i", Halide::Int(32));
   Environment<double> environment;

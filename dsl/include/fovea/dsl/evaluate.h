@@ -33,12 +33,17 @@ struct Environment {
   // Entry of a table (name without prefix) at already evaluated indices; called once per lane, must
   // clamp.
   std::function<double(const std::string& table, const std::vector<int64_t>& indices)> table;
+  // Entries of a table along an axis.
+  std::function<int64_t(const std::string& table, int64_t axis)> extent;
+  // The row that row calls (row.h) read, one for all lanes; empty: there is none.
+  std::vector<Real> row;
 };
 
 // Float operations are done in Real (double: the reference; float: the plain f32 yardstick),
 // integer ones with the wrap-around of their type; division and remainder as Halide defines them
-// (Euclidean, x / 0 = 0). Throws std::invalid_argument naming an operation or a variable it does
-// not know.
+// (Euclidean, x / 0 = 0). An integer becomes the nearest float of the type it is cast to, also in
+// double: a hash compared as a float32 takes the same side here as in a kernel. Throws
+// std::invalid_argument naming an operation or a variable it does not know.
 template <typename Real>
 Lanes<Real> evaluate(const Expr& e, const Environment<Real>& environment);
 

@@ -38,6 +38,7 @@ using RowTransform = std::function<Expr(const Row& row, Expr d, const Position& 
 // How these appear inside a declaration: pure calls, the reductions with a term over the variable
 // row_index.
 namespace row_calls {
+inline constexpr const char* prefix = "row.";
 inline constexpr const char* entry = "row.entry";      // (feature)
 inline constexpr const char* size = "row.size";        // ()
 inline constexpr const char* sum = "row.sum";          // (term)

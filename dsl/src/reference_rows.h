@@ -1,0 +1,94 @@
+// reference_rows.h: rows of q, k, v and the output under their transforms.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_DSL_SRC_REFERENCE_ROWS_H
+#define FOVEA_DSL_SRC_REFERENCE_ROWS_H
+
+#include <fovea/dsl/evaluate.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "input_rows.h"
+
+namespace fovea::detail {
+
+// An evaluation as one real a lane, also where it is the same in all of them.
+template <typename Real>
+std::vector<Real> evaluate_reals(const Expr& e, const Environment<Real>& environment) {
+  std::vector<Real> reals = evaluate(e, environment).reals;
+  if (reals.size() != environment.lanes) reals.assign(environment.lanes, reals.at(0));
+  return reals;
+}
+
+// A lane is a feature from here on.
+template <typename Real>
+void bind_features(Environment<Real>& environment, size_t count) {
+  std::vector<int64_t> features(count);
+  std::iota(features.begin(), features.end(), int64_t{0});
+  environment.lanes = count;
+  environment.variables["d"] = {false, {}, std::move(features)};
+}
+
+// Applies the steps in order, each to the row that the one before made. The environment names the
+// place of the row.
+template <typename Real>
+void transform_row(const std::vector<Expr>& steps, Environment<Real>& environment,
+                   std::vector<Real>& row) {
+  if (steps.empty()) return;
+  bind_features(environment, row.size());
+  for (const Expr& step : steps) {
+    environment.row = std::move(row);
+    row = evaluate_reals(step, environment);
+  }
+}
+
+template <typename T>
+double norm(const T* row, size_t size) {
+  double sum = 0;
+  for (size_t d = 0; d < size; ++d)
+    sum += static_cast<double>(row[d]) * static_cast<double>(row[d]);
+  return std::sqrt(sum);
+}
+
+// Key or value rows of one head after their transforms. Without any, the stored numbers stay where
+// they are. Each row is transformed once, however many queries see it.
+template <typename Real>
+class HeadRows {
+ public:
+  HeadRows(const InputRows& stored, int64_t count, int64_t features, const std::vector<Expr>& steps,
+           Environment<Real>& environment)
+      : stored_(stored), features_(features) {
+    if (steps.empty()) return;
+    is_transformed_ = true;
+    transformed_.reserve(static_cast<size_t>(count * features));
+    for (int64_t k = 0; k < count; ++k) {
+      environment.variables["k"] = Lanes<Real>::integer(k);
+      std::vector<Real> row(stored.row(k), stored.row(k) + features);
+      transform_row(steps, environment, row);
+      transformed_.insert(transformed_.end(), row.begin(), row.end());
+    }
+  }
+
+  // Calls f with a function from row numbers to the numbers of the row.
+  template <typename F>
+  void visit(F f) const {
+    if (is_transformed_) {
+      f([this](int64_t row) { return transformed_.data() + row * features_; });
+    } else {
+      f([this](int64_t row) { return stored_.row(row); });
+    }
+  }
+
+ private:
+  const InputRows& stored_;
+  int64_t features_;
+  bool is_transformed_ = false;
+  std::vector<Real> transformed_;
+};
+
+}  // namespace fovea::detail
+
+#endif
