@@ -1,14 +1,10 @@
-// tile_status.cpp: interval analysis of the mask, checked against the mask itself.
+// tile_status.cpp: interval analysis of the mask.
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/analysis/tile_status.h"
 
 #include <fmt/format.h>
-#include <fovea/dsl/evaluate.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
-#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,180 +14,176 @@ namespace {
 
 namespace ir = Halide::Internal;
 
-// A table entry that does not depend on q or k is one number for the whole tile. The analysis sees
-// it as a variable of its own, so that a mask built from per-sequence lengths is as exact as one
-// built from constants.
-class HoistTileConstants : public ir::IRMutator {
+bool is_table_read(const ir::Call* op) {
+  return op->call_type == ir::Call::PureExtern &&
+         std::string_view(op->name).starts_with(table_prefix);
+}
+
+// Table entries become variables, about whose range the analysis is told what can be known:
+//   an entry that depends on neither q nor k   one number for the whole tile
+//   on one of them                             bounds over the rows of the tile, or the keys of a
+//                                              block, which the kernel finds out first
+//   on both                                    the few entries that a block can reach, if they are
+//                                              few (a map of blocks no smaller than the tile)
+// So a mask built from lengths, segment ids, intervals or block lists is as exact as its data.
+class NameTableEntries : public ir::IRMutator {
  public:
-  std::map<std::string, Expr> entries;
+  struct Entry {
+    std::string name;
+    Expr read;
+    bool of_query = false, of_key = false;
+  };
+  std::vector<Entry> entries;
 
  private:
   using ir::IRMutator::visit;
+
+  // Int(32), whatever the table holds.
+  Expr name_(const ir::Call* op) {
+    for (const Entry& e : entries) {
+      if (ir::equal(e.read, op)) return variable_(e.name);
+    }
+    entries.push_back({fmt::format("tile.entry_{}", entries.size()), op, ir::expr_uses_var(op, "q"),
+                       ir::expr_uses_var(op, "k")});
+    return variable_(entries.back().name);
+  }
+  static Expr variable_(const std::string& name) {
+    return ir::Variable::make(Halide::Int(32), name);
+  }
+
   Expr visit(const ir::Call* op) override {
-    if (op->call_type != ir::Call::PureExtern ||
-        !std::string_view(op->name).starts_with(table_prefix) || ir::expr_uses_var(op, "q") ||
-        ir::expr_uses_var(op, "k")) {
-      return ir::IRMutator::visit(op);
+    if (!is_table_read(op) || op->type != Halide::Int(32)) return ir::IRMutator::visit(op);
+    return name_(op);
+  }
+  // How a table of bool is read.
+  Expr visit(const ir::NE* op) override {
+    const ir::Call* call = op->a.as<ir::Call>();
+    if (call && is_table_read(call) && call->type == Halide::UInt(8) && ir::is_const_zero(op->b)) {
+      return name_(call) != 0;
     }
-    for (const auto& [name, entry] : entries) {
-      if (ir::equal(entry, op)) return ir::Variable::make(op->type, name);
-    }
-    const std::string name = fmt::format("tile.entry_{}", entries.size());
-    entries[name] = op;
-    return ir::Variable::make(op->type, name);
+    return ir::IRMutator::visit(op);
   }
 };
 
-// Numbers for everything a mask may read, drawn anew for each trial.
-class Trial {
- public:
-  // Lengths up to `reach`: enough for several blocks, and near each other and the scalars.
-  Trial(const Variant& variant, int64_t reach, uint32_t seed) : random_(seed) {
-    kv_len_ = draw_(1, reach);
-    q_len_ = draw_(1, reach);
-    set_("batch", draw_(0, 3));
-    set_("kv_head", draw_(0, 3));
-    set_("head", draw_(0, 7));
-    set_("kv_len", kv_len_);
-    set_("q_len", q_len_);
-    const int64_t largest_entry = draw_(0, 3) == 0 ? 1 : draw_(1, reach);
-    const uint64_t salt = random_();
-    environment_.table = [=](const std::string& table, const std::vector<int64_t>& indices) {
-      uint64_t h = salt + std::hash<std::string>{}(table);
-      for (const int64_t i : indices) h = (h ^ static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15u;
-      return static_cast<double>((h >> 33) % static_cast<uint64_t>(largest_entry + 1));
-    };
-    for (const auto& p : variant.parameters()) {
-      if (p->kind != Parameter::Kind::Scalar) continue;
-      double low = std::max(p->minimum, -300.0),
-             high = std::max(low, std::min(p->maximum, low + (draw_(0, 1) ? 308.0 : 8.0)));
-      // The ends of what a caller may pass: sums must not wrap there.
-      if (draw_(0, 7) == 0 && std::isfinite(p->minimum)) high = low = p->minimum;
-      if (draw_(0, 7) == 0 && std::isfinite(p->maximum)) low = high = p->maximum;
-      if (p->type.is_int()) {
-        const bool excluded = p->exclusive_minimum && low <= p->minimum;
-        const int64_t first = static_cast<int64_t>(low) + (excluded ? 1 : 0);
-        set_(p->name, draw_(first, std::max(first, static_cast<int64_t>(high))));
-      } else {
-        environment_.variables[p->name] =
-            Lanes<double>::real(std::uniform_real_distribution<double>(low, high)(random_));
+// x == y and x != y as comparisons, which interval analysis follows for ranges too.
+class OrderedComparisons : public ir::IRMutator {
+  using ir::IRMutator::visit;
+  Expr visit(const ir::EQ* op) override {
+    if (!op->a.type().is_int()) return ir::IRMutator::visit(op);
+    const Expr a = mutate(op->a), b = mutate(op->b);
+    return a <= b && b <= a;
+  }
+  Expr visit(const ir::NE* op) override {
+    if (!op->a.type().is_int()) return ir::IRMutator::visit(op);
+    const Expr a = mutate(op->a), b = mutate(op->b);
+    return a < b || b < a;
+  }
+};
+
+// Least and largest of the entries that indices within `domain` can reach; any number where they
+// may be more than two along an axis.
+ir::Interval reachable_entries(const Expr& read, const ir::Scope<ir::Interval>& domain) {
+  const auto* call = read.as<ir::Call>();
+  std::vector<std::vector<Expr>> samples = {{}};
+  Expr few = ir::const_true();
+  for (const Expr& index : call->args) {
+    const ir::Interval i = ir::bounds_of_expr_in_scope(index, domain);
+    if (!i.is_bounded()) return ir::Interval::everything();
+    std::vector<Expr> ends = {ir::simplify(i.min)};
+    if (!ir::can_prove(i.min == i.max)) {
+      ends.push_back(ir::simplify(i.max));
+      few = few && i.max - i.min <= 1;
+    }
+    std::vector<std::vector<Expr>> longer;
+    for (const auto& sample : samples) {
+      for (const Expr& end : ends) {
+        longer.push_back(sample);
+        longer.back().push_back(end);
       }
     }
+    samples = std::move(longer);
   }
-
-  int64_t kv_len() const { return kv_len_; }
-  int64_t draw(int64_t low, int64_t high) { return draw_(low, high); }
-
-  // Values of `e` with the named variable running over first … first + count - 1, and `fixed` set.
-  std::vector<int64_t> evaluate_over(const Expr& e, const std::string& variable, int64_t first,
-                                     int64_t count, const std::string& fixed, int64_t fixed_value) {
-    Environment<double> here = environment_;
-    here.lanes = static_cast<size_t>(count);
-    Lanes<double> lanes;
-    for (int64_t i = 0; i < count; ++i) lanes.integers.push_back(first + i);
-    here.variables[variable] = std::move(lanes);
-    here.variables[fixed] = Lanes<double>::integer(fixed_value);
-    std::vector<int64_t> values = evaluate(e, here).integers;
-    if (values.size() == 1) values.resize(static_cast<size_t>(count), values[0]);
-    return values;
+  Expr low, high;
+  for (const auto& sample : samples) {
+    const Expr entry =
+        Halide::cast<int32_t>(ir::Call::make(call->type, call->name, sample, ir::Call::PureExtern));
+    low = low.defined() ? Halide::min(low, entry) : entry;
+    high = high.defined() ? Halide::max(high, entry) : entry;
   }
-
- private:
-  int64_t draw_(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
-  void set_(const std::string& name, int64_t value) {
-    environment_.variables[name] = Lanes<double>::integer(value);
-  }
-
-  std::mt19937 random_;
-  Environment<double> environment_;
-  int64_t kv_len_ = 0, q_len_ = 0;
-};
-
-struct Disagreement {
-  bool live = false, full = false, live_key = false;
-};
-
-// Compares the conditions of one tile of query rows with the mask, over every key block.
-void compare_tile(const TileStatus& status, const Expr& mask, Trial& trial, int64_t q_first,
-                  Disagreement& wrong) {
-  const int64_t blocks = (trial.kv_len() + status.key_block - 1) / status.key_block;
-  const int64_t keys = blocks * status.key_block;
-  const std::string q_first_name = TileStatus::q_first().as<ir::Variable>()->name;
-  const std::string k_block_name = TileStatus::k_block().as<ir::Variable>()->name;
-  const auto live =
-      trial.evaluate_over(status.live, k_block_name, 0, blocks, q_first_name, q_first);
-  const auto full =
-      trial.evaluate_over(status.full, k_block_name, 0, blocks, q_first_name, q_first);
-  const auto live_key = trial.evaluate_over(status.live_key, "k", 0, keys, q_first_name, q_first);
-  std::vector<char> any(static_cast<size_t>(keys), 0), all(static_cast<size_t>(keys), 1);
-  for (int64_t row = 0; row < status.block_rows; ++row) {
-    const auto visible = trial.evaluate_over(mask, "k", 0, keys, "q", q_first + row);
-    for (size_t k = 0; k < visible.size(); ++k) {
-      any[k] = any[k] || visible[k];
-      all[k] = all[k] && visible[k];
-    }
-  }
-  for (size_t k = 0; k < any.size(); ++k) {
-    const size_t block = k / static_cast<size_t>(status.key_block);
-    if (any[k] && !live[block]) wrong.live = true;
-    if (any[k] && !live_key[k]) wrong.live_key = true;
-    if (!all[k] && full[block]) wrong.full = true;
-  }
+  if (ir::is_const_one(few)) return {low, high};
+  return {Halide::select(few, low, -largest_integer), Halide::select(few, high, largest_integer)};
 }
-
-constexpr int trials = 48;
 
 }  // namespace
 
 // Names with a dot, which no parameter can have.
 Expr TileStatus::q_first() { return ir::Variable::make(Halide::Int(32), "tile.q_first"); }
+Expr TileStatus::q_offset() { return ir::Variable::make(Halide::Int(32), "tile.q_offset"); }
 Expr TileStatus::k_block() { return ir::Variable::make(Halide::Int(32), "tile.k_block"); }
+
+Expr mask_by_position(const Variant& variant) {
+  const Expr row = ir::Variable::make(Halide::Int(32), "q") - TileStatus::q_offset();
+  return ir::substitute("row", row, ir::substitute_in_all_lets(variant.mask()));
+}
 
 TileStatus derive_tile_status(const Variant& variant, int block_rows, int key_block) {
   TileStatus status;
   status.block_rows = block_rows;
   status.key_block = key_block;
 
-  HoistTileConstants hoist;
-  const Expr visible = ir::simplify(hoist.mutate(variant.mask()));
-  const Expr hidden = ir::simplify(!visible);
-  const Expr q0 = TileStatus::q_first(), k0 = TileStatus::k_block() * key_block;
-  ir::Scope<ir::Interval> domain;
-  domain.push("q", ir::Interval(q0, q0 + (block_rows - 1)));
-  status.live_key = ir::simplify(!ir::and_condition_over_domain(hidden, domain));
-  domain.push("k", ir::Interval(k0, k0 + (key_block - 1)));
-  status.live = ir::simplify(!ir::and_condition_over_domain(hidden, domain));
-  status.full = ir::simplify(ir::and_condition_over_domain(visible, domain));
-  for (Expr* e : {&status.live, &status.full, &status.live_key})
-    *e = ir::substitute(hoist.entries, *e);
-  return status;
-}
-
-TileStatus check_tile_status(TileStatus status, const Variant& variant) {
-  const Expr mask = variant.mask();
-  const int64_t reach = 3 * std::max({130, status.block_rows, status.key_block});
-  Disagreement wrong;
-  try {
-    for (uint32_t seed = 1; seed <= trials; ++seed) {
-      Trial trial(variant, reach, seed);
-      const int64_t q_first = trial.draw(0, 1) * trial.draw(-status.block_rows, reach);
-      compare_tile(status, mask, trial, q_first, wrong);
-    }
-  } catch (const std::invalid_argument& unknown) {
-    status.fallback = fmt::format("the mask cannot be checked: {}", unknown.what());
-    wrong = {true, true, true};
-  }
-  const auto fall_back = [&](bool is_wrong, Expr& condition, const char* name, bool safe) {
-    if (!is_wrong) return;
-    if (status.fallback.empty())
-      status.fallback = fmt::format("the derived condition '{}' disagrees with the mask", name);
-    condition = safe ? ir::const_true() : ir::const_false();
+  NameTableEntries name;
+  const Expr mask = ir::simplify(name.mutate(mask_by_position(variant)));
+  const auto conditions = [&](const Expr& e) {
+    return name.entries.empty() ? ir::simplify(e) : ir::simplify(OrderedComparisons().mutate(e));
   };
-  fall_back(wrong.live, status.live, "live", true);
-  fall_back(wrong.full, status.full, "full", false);
-  fall_back(wrong.live_key, status.live_key, "live_key", true);
+  const Expr visible = conditions(mask), hidden = conditions(ir::simplify(!mask));
+
+  const Expr q0 = TileStatus::q_first(), k0 = TileStatus::k_block() * key_block;
+  ir::Scope<ir::Interval> rows, tile;
+  rows.push("q", ir::Interval(q0, q0 + (block_rows - 1)));
+  tile.push("q", ir::Interval(q0, q0 + (block_rows - 1)));
+  tile.push("k", ir::Interval(k0, k0 + (key_block - 1)));
+
+  std::map<std::string, Expr> reads;  // what to put back for the names
+  for (const auto& e : name.entries) {
+    if (!e.of_query && !e.of_key) {
+      reads[e.name] = Halide::cast<int32_t>(e.read);
+      continue;
+    }
+    if (e.of_query && e.of_key) {
+      const ir::Interval reach = reachable_entries(e.read, tile);
+      if (!reach.is_bounded()) {
+        tile.push(e.name, ir::Interval::everything());
+      } else {
+        // By name, so that the analysis does not look into them.
+        const Expr low = ir::Variable::make(Halide::Int(32), e.name + ".low"),
+                   high = ir::Variable::make(Halide::Int(32), e.name + ".high");
+        tile.push(e.name, {low, high});
+        reads[e.name + ".low"] = reach.min;
+        reads[e.name + ".high"] = reach.max;
+      }
+      rows.push(e.name, ir::Interval::everything());
+      continue;
+    }
+    const TileStatus::Bound bound{e.name + ".low", e.name + ".high", e.read, e.of_key};
+    const ir::Interval range(ir::Variable::make(Halide::Int(32), bound.low),
+                             ir::Variable::make(Halide::Int(32), bound.high));
+    tile.push(e.name, range);
+    rows.push(e.name, e.of_key ? ir::Interval::everything() : range);
+    status.bounds.push_back(bound);
+  }
+
+  status.live_key = ir::simplify(!ir::and_condition_over_domain(hidden, rows));
+  status.live = ir::simplify(!ir::and_condition_over_domain(hidden, tile));
+  status.full = ir::simplify(ir::and_condition_over_domain(visible, tile));
+  for (Expr* e : {&status.live, &status.full, &status.live_key}) *e = ir::substitute(reads, *e);
+  // Bounds that the conditions do not ask for need not be found out.
+  std::erase_if(status.bounds, [&](const TileStatus::Bound& b) {
+    for (const Expr& e : {status.live, status.full, status.live_key}) {
+      if (ir::expr_uses_var(e, b.low) || ir::expr_uses_var(e, b.high)) return false;
+    }
+    return true;
+  });
   return status;
 }
 

@@ -9,13 +9,16 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fovea {
 
 // Conditions (bool expressions) over the position variables other than q, k, the scalar parameters,
 // and
 //   q_first()   position of the first query row of the tile (block_rows rows follow each other)
+//   q_offset()  position of row 0 of the sequence
 //   k_block()   index of the key block (keys k_block * key_block …)
+//   bounds      the least and the largest value of table entries
 // Keys at or past kv_len are the caller's business: the conditions speak of the mask alone.
 struct TileStatus {
   int block_rows = 0, key_block = 0;
@@ -23,13 +26,27 @@ struct TileStatus {
   Halide::Expr full;      // true: every row sees every key
   Halide::Expr live_key;  // over `k` instead of k_block: false: no row of the tile sees key k
 
+  // The entry is an expression over q, or over k (of_keys), and the position otherwise. low and
+  // high are the Int(32) variables that stand for its extremes over the rows of the tile, or over
+  // the keys of the block.
+  struct Bound {
+    std::string low, high;
+    Halide::Expr entry;
+    bool of_keys = false;
+  };
+  std::vector<Bound> bounds;
+
   // Why a condition fell back to its safe value ("every block is partial"), empty when the analysis
   // holds.
   std::string fallback;
 
   static Halide::Expr q_first();
+  static Halide::Expr q_offset();
   static Halide::Expr k_block();
 };
+
+// The mask with the row of the query written as a position: q - q_offset().
+Halide::Expr mask_by_position(const Variant& variant);
 
 // What interval analysis makes of the mask. Not to be relied upon: Halide's solver is known to be
 // unsound in places.

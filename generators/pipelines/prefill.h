@@ -7,9 +7,12 @@
 
 #include <fovea/dsl/variant.h>
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "generators/analysis/tile_status.h"
+#include "generators/pipelines/row_chain.h"
 
 namespace fovea {
 
@@ -32,38 +35,80 @@ struct PrefillInputs {
   std::vector<Halide::Argument> arguments() const;
 };
 
+PrefillInputs make_prefill_inputs(const Variant& variant, const PrefillTiling& tiling);
+
+// The least and the largest value that a table entry of the mask takes over the keys of a block
+// (key, chunk-local block, chunk) or over the rows of the tile (no dimension).
+struct EntryBounds {
+  Halide::Func low, high;
+  Halide::RDom range;
+};
+
+// The key blocks that a stage is responsible for.
+//   closed form   one loop over all blocks whose bounds follow from the condition
+//   by status     the condition depends on what tables hold for the keys of a block: chunks of
+//                 blocks, for each of which a flag is computed first. Only so many are looked at
+//                 at once, so that the flags have a constant size.
+struct BlockLoop {
+  Halide::RDom blocks;  // (block), or (block in chunk, chunk)
+  bool by_status = false;
+  Halide::Func status;  // (block in chunk, chunk): 1 where the block is this stage's
+  std::vector<EntryBounds> key_entries;
+
+  Halide::Expr block() const;  // in terms of `blocks`
+};
+
 // What is computed for one block of keys before it is merged into the state. None of these Funcs
 // mentions the state, so all of them can be computed inside its loop over the blocks.
 struct KeyBlockStage {
-  Halide::Func product;  // (qi, j, block): <q, k>
-  Halide::Func score;  // (qi, j, block): after the score chain, in units of log2; hidden keys hold
-                       // mask_score
-  Halide::Func maximum;    // (qi, block)
-  Halide::Func weight;     // (qi, j, block): 2^(score - maximum)
+  RowChain keys, values;   // (d, j, block)
+  Halide::Func product;    // (qi, j, block): <q, k>
+  Halide::Func score;      // (qi, j, block): after the score chain; of a softmax in units of log2,
+                           // and mask_score where the key is hidden
+  Halide::Func maximum;    // (qi, block); softmax only
+  Halide::Func weight;     // (qi, j, block): 2^(score - maximum), or the variant's own function
   Halide::Func sum;        // (qi, block)
+  Halide::Func carried;    // (qi, j, block): weight * weight factor; defined if there is one
   Halide::Func weighted;   // (qi, d, block): accumulator of weight * value
   Halide::Func block_out;  // (qi, d, block): the finished accumulator
   Halide::RDom features;   // of product
   Halide::RDom max_keys, sum_keys, value_keys;
-  Halide::RDom blocks;  // of the state's update: the blocks this stage is responsible for
+  BlockLoop loop;
 };
 
-// out = softmax(scores) v for block_rows rows. The state is one Func over slots (o_0 … o_{G-1}, l,
-// m) for each group of G features, updated by two stages: blocks that every row sees whole run
-// without any mask code, partly visible ones with it. Blocks that no row sees belong to neither and
-// are not run.
+// Weights and weighted values of one slice of features (of all of them, if the variant has no
+// slices).
+struct AttentionState {
+  KeyBlockStage full, partial;
+  Halide::Func state;    // (qi, slot, group)
+  Halide::Func divisor;  // (qi); undefined where nothing is divided by
+  Halide::Func rows;     // (qi, d): normalised
+};
+
+// out = normalised weights times values for block_rows rows. The state is one Func over slots (o_0
+// … o_{G-1}, l, m) for each group of G features (no m where weights are no softmax), updated by two
+// stages: blocks that every row sees whole run without any mask code, partly visible ones with it.
+// Blocks that no row sees belong to neither and are not run.
 struct PrefillPipeline {
   PrefillTiling tiling;
   PrefillInputs inputs;
-  Halide::Func query;  // (qi, d): scaled, transposed so that rows are vector lanes
-  KeyBlockStage full, partial;
+  RowChain queries;    // (qi, d)
+  Halide::Func query;  // (qi, d): transformed, scaled, transposed so that rows are vector lanes
+  std::vector<EntryBounds> row_entries;  // bounds of table entries over the rows of the tile
   bool has_full = true;  // false: the mask has no block that is provably visible whole
-  Halide::Func state;    // (qi, slot, group)
-  Halide::Func divisor;  // (qi): the sum of weights, 1 where there is none
-  Halide::Func rows;     // (qi, d): normalised
-  Halide::Func out;      // (d, qi)
-  Halide::Func lse;      // (qi), undefined unless the variant returns it
+  std::vector<AttentionState> states;  // one for each slice
+  Halide::Func combined;               // (qi, d): of the slices; undefined with one
+  RowChain output_rows;                // (qi, d)
+  Halide::Func out;                    // (d, qi)
+  Halide::Func lse, row_max, row_sum;  // (qi), each undefined unless the variant returns it
 
+  // Probabilities, if the variant returns them: every key is scored once more.
+  RowChain inspected_keys;                           // (d, j, block)
+  Halide::Func inspected_product, inspected_weight;  // (qi, j, block)
+  Halide::RDom inspected_features;
+  Halide::Func probabilities;  // (k, qi)
+
+  // out, then the extra outputs in the order of registry.h.
   std::vector<Halide::Func> outputs() const;
 };
 

@@ -19,7 +19,7 @@ using Halide::RVar;
 using Halide::TailStrategy;
 using Halide::Var;
 
-const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group");
+const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"), k("k");
 
 // The largest of the candidates that divides `extent`; candidates end with 1.
 int largest_divisor(int extent, std::initializer_list<int> candidates) {
@@ -29,19 +29,68 @@ int largest_divisor(int extent, std::initializer_list<int> candidates) {
   return 1;
 }
 
-void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSchedule& p, int d_v,
-                    bool whole_blocks) {
-  const int bq = p.block_rows();
-  const RVar c = s.blocks.x;
-  Var jo("jo"), ji("ji"), d_o("do"), di("di");
-  // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
-  state.update(update)
-      .reorder(qi, group, c)
-      .vectorize(qi, p.lanes)
-      .unroll(qi)
-      .never_partition_all();
+// Rows of the tile are the lanes, features follow in memory.
+void schedule_query_rows(RowChain& chain, const PrefillCpuSchedule& p) {
+  for (RowStep& step : chain.steps) {
+    for (RowStep::Reduction& r : step.reductions) {
+      r.f.compute_root().bound_extent(qi, p.block_rows()).vectorize(qi, p.lanes).unroll(qi);
+      r.f.update().reorder(qi, r.features.x).vectorize(qi, p.lanes).unroll(qi);
+    }
+    step.row.compute_root()
+        .bound_extent(qi, p.block_rows())
+        .reorder(qi, d)
+        .vectorize(qi, p.lanes)
+        .unroll(qi);
+  }
+}
 
-  s.block_out.compute_at(state, c).bound_extent(qi, bq).bound(d, 0, d_v);
+// Features of a key are the lanes: rows lie in memory so, and few keys are reduced at once.
+void schedule_key_rows(RowChain& chain, Halide::LoopLevel level, const PrefillCpuSchedule& p,
+                       int size) {
+  for (RowStep& step : chain.steps) {
+    for (RowStep::Reduction& r : step.reductions) {
+      r.f.compute_at(level).bound_extent(block, 1).bound(j, 0, p.key_block);
+      if (size % p.lanes == 0) r.f.update().atomic().vectorize(r.features.x, p.lanes);
+    }
+    step.row.compute_at(level).bound_extent(block, 1).bound(j, 0, p.key_block).bound(d, 0, size);
+    if (size % p.lanes == 0) step.row.vectorize(d, p.lanes);
+  }
+}
+
+// The loop over the key blocks of a stage, and what has to be known before it. Returns the level of
+// one block.
+Halide::LoopLevel schedule_block_loop(Func state, int update, BlockLoop& loop,
+                                      const PrefillCpuSchedule& p) {
+  const RVar c = loop.blocks.x;
+  // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
+  Halide::Stage stage = state.update(update);
+  if (!loop.by_status) {
+    stage.reorder(qi, group, c);
+  } else {
+    const RVar chunk = loop.blocks.y;
+    stage.reorder(qi, group, c, chunk);
+    loop.status.compute_at(state, chunk);
+    for (EntryBounds& e : loop.key_entries) {
+      for (Func f : {e.low, e.high}) {
+        f.compute_at(state, chunk);
+        if (p.key_block % p.lanes == 0) f.update().atomic().vectorize(e.range.x, p.lanes);
+      }
+    }
+  }
+  stage.vectorize(qi, p.lanes).unroll(qi).never_partition_all();
+  return {state, c};
+}
+
+void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSchedule& p,
+                    const PrefillTiling& t, bool whole_blocks) {
+  const int bq = p.block_rows();
+  const Halide::LoopLevel level = schedule_block_loop(state, update, s.loop, p);
+  Var jo("jo"), ji("ji"), d_o("do"), di("di");
+
+  schedule_key_rows(s.keys, level, p, t.d_qk);
+  schedule_key_rows(s.values, level, p, t.d_v);
+
+  s.block_out.compute_at(level).bound_extent(qi, bq).bound(d, 0, t.d_v);
   s.block_out.split(d, d_o, di, p.feature_group)
       .reorder(qi, di, d_o)
       .vectorize(qi, p.lanes)
@@ -51,31 +100,36 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   s.weighted.vectorize(qi, p.lanes).unroll(qi).unroll(d);
   s.weighted.update().reorder(qi, d, s.value_keys).vectorize(qi, p.lanes).unroll(qi).unroll(d);
 
-  for (Func f : {s.maximum, s.sum})
-    f.compute_at(state, c).bound_extent(qi, bq).vectorize(qi, p.lanes).unroll(qi);
-  s.maximum.update().reorder(qi, s.max_keys).vectorize(qi, p.lanes).unroll(qi);
+  std::vector<Func> of_keys = {s.score, s.weight},
+                    all = {s.product, s.score, s.weight, s.sum, s.weighted, s.block_out};
+  if (s.carried.defined()) of_keys.push_back(s.carried);
+  if (s.maximum.defined()) {
+    all.push_back(s.maximum);
+    s.maximum.compute_at(level).bound_extent(qi, bq).vectorize(qi, p.lanes).unroll(qi);
+    s.maximum.update().reorder(qi, s.max_keys).vectorize(qi, p.lanes).unroll(qi);
+  }
+  s.sum.compute_at(level).bound_extent(qi, bq).vectorize(qi, p.lanes).unroll(qi);
   s.sum.update().reorder(qi, s.sum_keys).vectorize(qi, p.lanes).unroll(qi);
-  s.weight.compute_at(state, c)
-      .bound_extent(qi, bq)
-      .reorder(qi, j)
-      .vectorize(qi, p.lanes)
-      .unroll(qi);
+  for (Func f : {s.weight, s.carried}) {
+    if (!f.defined()) continue;
+    f.compute_at(level).bound_extent(qi, bq).reorder(qi, j).vectorize(qi, p.lanes).unroll(qi);
+  }
+  if (s.carried.defined()) all.push_back(s.carried);
 
   // Rounded up: in a partial block whole tiles of products are computed, past the last key on a
   // repeated row.
-  s.score.compute_at(state, c).bound_extent(qi, bq).split(j, jo, ji, p.key_tile,
-                                                          TailStrategy::RoundUp);
+  s.score.compute_at(level).bound_extent(qi, bq).split(j, jo, ji, p.key_tile,
+                                                       TailStrategy::RoundUp);
   s.score.reorder(qi, ji, jo).vectorize(qi, p.lanes).unroll(qi).unroll(ji);
   s.product.compute_at(s.score, jo).bound_extent(qi, bq).bound_extent(j, p.key_tile);
   s.product.vectorize(qi, p.lanes).unroll(qi).unroll(j);
   s.product.update().reorder(qi, j, s.features).vectorize(qi, p.lanes).unroll(qi).unroll(j);
 
   // One block at a time, said where bounds inference cannot see it through a trimmed loop.
-  for (Func f : {s.product, s.score, s.maximum, s.weight, s.sum, s.weighted, s.block_out})
-    f.bound_extent(block, 1);
+  for (Func f : all) f.bound_extent(block, 1);
   // Scores of a whole block have a constant place each. A full block also computes all of them; a
   // partial one only those between the first and the last visible key.
-  for (Func f : {s.score, s.weight}) {
+  for (Func f : of_keys) {
     if (whole_blocks) {
       f.bound(j, 0, p.key_block);
     } else {
@@ -86,6 +140,27 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   if (p.feature_unroll > 1) s.product.update().unroll(s.features, p.feature_unroll);
   // Only where the trip count is known; a trimmed loop would need a remainder inside.
   if (whole_blocks && p.key_unroll > 1) s.weighted.update().unroll(s.value_keys, p.key_unroll);
+}
+
+// For inspection, not for speed: a block of keys at a time.
+void schedule_probabilities(PrefillPipeline& p, const PrefillCpuSchedule& s) {
+  if (!p.probabilities.defined()) return;
+  Var ko("ko"), ki("ki");
+  p.probabilities.output_buffer().dim(0).set_min(0).set_stride(Halide::Expr());
+  p.probabilities.output_buffer().dim(1).set_min(0);
+  p.probabilities.split(k, ko, ki, s.key_block, TailStrategy::GuardWithIf)
+      .reorder(ki, qi, ko)
+      .never_partition_all();
+  const Halide::LoopLevel level(p.probabilities, ko);
+  schedule_key_rows(p.inspected_keys, level, s, p.tiling.d_qk);
+  for (Func f : {p.inspected_product, p.inspected_weight}) {
+    f.compute_at(level)
+        .bound_extent(qi, s.block_rows())
+        .bound(j, 0, s.key_block)
+        .bound_extent(block, 1)
+        .vectorize(qi, s.lanes);
+  }
+  p.inspected_product.update().reorder(qi, p.inspected_features.x, j, block).vectorize(qi, s.lanes);
 }
 
 void require_rule(bool holds, const char* name, int value, const std::string& rule) {
@@ -152,31 +227,41 @@ PrefillTiling tiling(const PrefillCpuSchedule& s, int d_qk, int d_v) {
 
 void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   const int d_v = p.tiling.d_v, bq = s.block_rows();
-  Func out = p.out, state = p.state;
+  Func out = p.out;
   out.output_buffer().dim(0).set_bounds(0, d_v);
   out.output_buffer().dim(1).set_min(0);
-  out.bound(d, 0, d_v).reorder(d, qi);
+  out.bound(d, 0, d_v).reorder(d, qi).never_partition_all();
   if (d_v >= s.lanes) out.vectorize(d, s.lanes, TailStrategy::GuardWithIf);
-  if (p.lse.defined()) {
-    p.lse.output_buffer().dim(0).set_min(0);
-    p.lse.output_buffer().dim(0).set_stride(Halide::Expr());
-    p.lse.never_partition_all();
+  for (Func f : {p.lse, p.row_max, p.row_sum}) {
+    if (!f.defined()) continue;
+    f.output_buffer().dim(0).set_min(0).set_stride(Halide::Expr());
+    f.never_partition_all();
   }
+  schedule_query_rows(p.queries, s);
+  schedule_query_rows(p.output_rows, s);
   p.query.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
-  p.rows.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
-  p.divisor.compute_root().bound_extent(qi, bq).vectorize(qi, s.lanes);
-  state.compute_root()
-      .bound_extent(qi, bq)
-      .bound(group, 0, d_v / s.feature_group)
-      .bound(slot, 0, s.feature_group + 2);
-  state.reorder(qi, slot, group).vectorize(qi, s.lanes).unroll(qi).unroll(slot);
-
-  int update = 0;
-  if (p.has_full) schedule_stage(state, update++, p.full, s, d_v, true);
-  schedule_stage(state, update, p.partial, s, d_v, false);
-
-  out.never_partition_all();
-  state.never_partition_all();
+  for (EntryBounds& e : p.row_entries) {
+    for (Func f : {e.low, e.high}) f.compute_root();
+  }
+  if (p.combined.defined()) {
+    p.combined.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
+  }
+  for (AttentionState& a : p.states) {
+    a.rows.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
+    if (a.divisor.defined()) a.divisor.compute_root().bound_extent(qi, bq).vectorize(qi, s.lanes);
+    const int slots =
+        s.feature_group + (a.full.maximum.defined() || a.partial.maximum.defined() ? 2 : 1);
+    a.state.compute_root()
+        .bound_extent(qi, bq)
+        .bound(group, 0, d_v / s.feature_group)
+        .bound(slot, 0, slots);
+    a.state.reorder(qi, slot, group).vectorize(qi, s.lanes).unroll(qi).unroll(slot);
+    int update = 0;
+    if (p.has_full) schedule_stage(a.state, update++, a.full, s, p.tiling, true);
+    schedule_stage(a.state, update, a.partial, s, p.tiling, false);
+    a.state.never_partition_all();
+  }
+  schedule_probabilities(p, s);
 }
 
 }  // namespace fovea

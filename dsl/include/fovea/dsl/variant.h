@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace fovea {
@@ -57,8 +58,9 @@ class Variant {
   }
   template <typename T>
   Table<T> table(const std::string& name, std::initializer_list<Axis> axes) {
-    return Table<T>(name_,
-                    add_parameter_(name, Parameter::Kind::Table, Halide::type_of<T>(), axes));
+    // One byte for a bool, as in memory.
+    const Halide::Type type = std::is_same_v<T, bool> ? Halide::UInt(8) : Halide::type_of<T>();
+    return Table<T>(name_, add_parameter_(name, Parameter::Kind::Table, type, axes));
   }
 
   // Row transforms: f(row, d, p) is the new entry of feature d. Several are applied in order; each

@@ -1,0 +1,53 @@
+// prefill_inputs.cpp: the arguments of a prefill kernel.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/pipelines/prefill.h"
+
+namespace fovea {
+
+using Halide::Expr;
+
+PrefillInputs make_prefill_inputs(const Variant& variant, const PrefillTiling& tiling) {
+  PrefillInputs in{Halide::ImageParam(Halide::Float(32), 2, "query_in"),
+                   Halide::ImageParam(Halide::Float(32), 2, "key_in"),
+                   Halide::ImageParam(Halide::Float(32), 2, "value_in"),
+                   Halide::Param<int>("q_block"),
+                   Halide::Param<int>("q_offset"),
+                   Halide::Param<int>("q_len"),
+                   Halide::Param<int>("kv_len"),
+                   Halide::Param<int>("batch"),
+                   Halide::Param<int>("head"),
+                   Halide::Param<int>("kv_head"),
+                   Halide::Param<float>("scale"),
+                   {}};
+  for (Halide::ImageParam* p : {&in.q, &in.k, &in.v}) {
+    p->dim(0).set_bounds(0, p == &in.v ? tiling.d_v : tiling.d_qk);
+    p->dim(1).set_min(0);
+  }
+  for (const auto& p : variant.parameters()) {
+    // Named apart from the kernel's own arguments: a variant may call its scalar "scale" or
+    // "q_block".
+    const std::string name = "parameter_" + p->name;
+    if (p->kind == Parameter::Kind::Scalar) {
+      in.parameters.emplace_back(p->type, false, 0, name);
+    } else {
+      Halide::ImageParam table(p->type, static_cast<int>(p->axes.size()), name);
+      for (int i = 0; i < table.dimensions(); ++i) table.dim(i).set_min(0);
+      table.dim(0).set_stride(Expr());  // any stride, broadcast included
+      in.parameters.push_back(table.parameter());
+    }
+  }
+  return in;
+}
+
+std::vector<Halide::Argument> PrefillInputs::arguments() const {
+  std::vector<Halide::Argument> all = {q,      k,     v,    q_block, q_offset, q_len,
+                                       kv_len, batch, head, kv_head, scale};
+  for (const Halide::Parameter& p : parameters) {
+    all.emplace_back(p.name(),
+                     p.is_buffer() ? Halide::Argument::InputBuffer : Halide::Argument::InputScalar,
+                     p.type(), p.is_buffer() ? p.dimensions() : 0, p.get_argument_estimates());
+  }
+  return all;
+}
+
+}  // namespace fovea
