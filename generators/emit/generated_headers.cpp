@@ -1,6 +1,7 @@
 // generated_headers.cpp: the C and C++ headers of a generated library.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fovea/fovea.h>
 
 #include <algorithm>
@@ -34,35 +35,31 @@ std::string range_text(const Parameter& p) {
   return low + " and " + high;
 }
 
-std::string axis_text(const Axis& a) {
-  switch (a.kind) {
-    case Axis::Kind::Fixed:
-      return fmt::format("{}", a.extent);
-    case Axis::Kind::Batch:
-      return "B";
-    case Axis::Kind::Head:
-      return "Hq";
-    case Axis::Kind::KvHead:
-      return "Hkv";
-    case Axis::Kind::Query:
-      return "every query position";
-    case Axis::Kind::Key:
-      return "every key position";
-    case Axis::Kind::Any:
-      return "any";
-  }
-  return "?";
+const char* entry_text(const Halide::Type& type) {
+  return type.is_float() ? "float" : type.is_int() ? "int32_t" : "unsigned char, 0 is false";
 }
 
 std::string field_text(const Parameter& p) {
+  std::string type, facts;
   if (p.kind == Parameter::Kind::Scalar) {
-    return fmt::format("  {} {}; /* {} */\n", p.type.is_float() ? "float" : "int32_t", p.name,
-                       range_text(p));
+    type = p.type.is_float() ? "float" : "int32_t";
+    facts = range_text(p);
+  } else {
+    type = "fovea_table";
+    std::string axes;
+    for (const Axis& a : p.axes) axes += (axes.empty() ? "" : ", ") + axis_in_words(a);
+    facts = fmt::format("[{}] of {}", axes, entry_text(p.type));
   }
-  std::string axes;
-  for (const Axis& a : p.axes) axes += (axes.empty() ? "" : ", ") + axis_text(a);
-  return fmt::format("  fovea_table {}; /* {} [{}] */\n", p.name,
-                     p.type.is_float() ? "float" : "int32_t", axes);
+  return fmt::format("  {} {}; /* {}{} */\n", type, p.name,
+                     p.description.empty() ? "" : p.description + "; ", facts);
+}
+
+// "fills call.lse, call.row_max where given", or that there is nothing to give.
+std::string outputs_text(const Variant& v) {
+  std::vector<std::string> fields;
+  for (const std::string& name : output_names(v)) fields.push_back("call." + name);
+  if (fields.empty()) return "no output but call.out";
+  return fmt::format("fills {} where given", fmt::join(fields, ", "));
 }
 
 std::string built_dimensions(const LibraryPlan& plan) {
@@ -85,6 +82,34 @@ std::string built_targets(const LibraryPlan& plan) {
 
 }  // namespace
 
+std::string axis_in_words(const Axis& axis) {
+  switch (axis.kind) {
+    case Axis::Kind::Fixed:
+      return fmt::format("{}", axis.extent);
+    case Axis::Kind::Batch:
+      return "B";
+    case Axis::Kind::Head:
+      return "Hq";
+    case Axis::Kind::KvHead:
+      return "Hkv";
+    case Axis::Kind::Query:
+      return "every query position";
+    case Axis::Kind::Key:
+      return "every key position";
+    case Axis::Kind::Position:
+      return "every query and key position";
+    case Axis::Kind::Row:
+      return "Sq";
+    case Axis::Kind::Feature:
+      return "d_qk";
+    case Axis::Kind::ValueFeature:
+      return "d_v";
+    case Axis::Kind::Any:
+      return "any";
+  }
+  return "?";
+}
+
 std::string c_header(const LibraryPlan& plan) {
   const std::string guard = upper(plan.name) + "_H";
   std::string out = fmt::format(
@@ -100,9 +125,13 @@ std::string c_header(const LibraryPlan& plan) {
     const std::string function = plan.name + "_" + v.name();
     out += fmt::format("/* {}{}\n", v.name(),
                        v.summary_text().empty() ? "." : ": " + v.summary_text() + ".");
-    out += fmt::format(" * variant hash {}; {} */\n", hash_text(v.hash()),
-                       v.returns_lse() ? "fills call.lse when it is given"
-                                       : "returns no lse: call.lse.data must be NULL");
+    if (!v.source_text().empty()) out += fmt::format(" * From: {}.\n", v.source_text());
+    for (const std::string& note : v.notes()) out += fmt::format(" * {}.\n", note);
+    if (v.slice_count() > 1) {
+      out += fmt::format(" * {0} slices of d_qk: the default scale is 1/sqrt(d_qk / {0}).\n",
+                         v.slice_count());
+    }
+    out += fmt::format(" * Variant hash {}; {}. */\n", hash_text(v.hash()), outputs_text(v));
     out += fmt::format("typedef struct {}_params {{\n", function);
     for (const auto& p : v.parameters()) out += field_text(*p);
     if (v.parameters().empty())
@@ -138,6 +167,7 @@ std::string cpp_header(const LibraryPlan& plan) {
   for (const Variant& v : plan.variants) {
     const std::string function = plan.name + "_" + v.name();
     if (!v.summary_text().empty()) out += fmt::format("// {}.\n", v.summary_text());
+    if (!v.source_text().empty()) out += fmt::format("// From: {}.\n", v.source_text());
     out += fmt::format("struct {} {{\n", v.name());
     out += fmt::format("  using Params = {}_params;\n", function);
     out += fmt::format(

@@ -95,6 +95,14 @@ std::pair<int, int> parse_head_dims(const std::string& text) {
   return {number(view.substr(0, slash)), number(view.substr(slash + 1))};
 }
 
+std::vector<std::string> output_names(const Variant& variant) {
+  std::vector<std::string> names;
+  for (const NamedOutput& o : named_outputs) {
+    if (variant.returns(o.output)) names.emplace_back(o.name);
+  }
+  return names;
+}
+
 std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> declared) {
@@ -148,6 +156,15 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
                     [](const auto& d) { return fmt::format("{}/{}", d.first, d.second); });
   refuse_duplicates("dtype", request.dtypes, as_is);
   refuse_duplicates("pass", request.passes, as_is);
+
+  for (const Variant& v : plan.variants) {
+    for (const auto& [d_qk, d_v] : dims) {
+      if (d_qk % v.slice_count() == 0) continue;
+      refuse("head dimension", fmt::format("{}/{}", d_qk, d_v),
+             fmt::format("a d_qk that is a multiple of {}, the slices of variant {}",
+                         v.slice_count(), v.name()));
+    }
+  }
 
   for (size_t i = 0; i < plan.variants.size(); ++i) {
     for (const std::string& pass : request.passes) {

@@ -5,6 +5,7 @@
 
 #include <fovea/dsl/variant.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,23 @@ struct LibraryPlan {
 
 // Throws std::invalid_argument naming the field, its value and what is allowed.
 LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> declared);
+
+// Outputs besides the attention itself, in the order in which kernels take them.
+struct NamedOutput {
+  Output output;
+  const char* name;        // of the field of fovea_call
+  const char* enumerator;  // in fovea/registry.h
+};
+inline constexpr std::array named_outputs = {
+    NamedOutput{Output::Lse, "lse", "FOVEA_OUTPUT_LSE"},
+    NamedOutput{Output::RowMax, "row_max", "FOVEA_OUTPUT_ROW_MAX"},
+    NamedOutput{Output::RowSum, "row_sum", "FOVEA_OUTPUT_ROW_SUM"},
+    NamedOutput{Output::Probabilities, "probabilities", "FOVEA_OUTPUT_PROBABILITIES"},
+};
+std::vector<std::string> output_names(const Variant& variant);
+
+// An axis in words: "B", "every query position", …
+std::string axis_in_words(const Axis& axis);
 
 // Texts of the generated files.
 std::string c_header(const LibraryPlan& plan);

@@ -33,7 +33,8 @@ std::string manifest(const LibraryPlan& plan) {
       Json row;
       row["name"] = p->name;
       row["kind"] = p->kind == Parameter::Kind::Scalar ? "scalar" : "table";
-      row["type"] = p->type.is_float() ? "f32" : "i32";
+      row["type"] = p->type.is_float() ? "f32" : p->type.is_int() ? "i32" : "bool";
+      row["description"] = p->description;
       if (p->kind == Parameter::Kind::Scalar) {
         const auto bound = [&](double value) {
           if (std::isinf(value)) return Json();
@@ -44,15 +45,20 @@ std::string manifest(const LibraryPlan& plan) {
         row["exclusive_minimum"] = p->exclusive_minimum;
       } else {
         row["rank"] = p->axes.size();
+        for (const Axis& axis : p->axes) row["axes"].push_back(axis_in_words(axis));
       }
       parameters.push_back(std::move(row));
     }
     root["variants"].push_back({{"name", v.name()},
                                 {"summary", v.summary_text()},
+                                {"source", v.source_text()},
+                                {"family", v.family_text()},
+                                {"notes", v.notes()},
                                 {"hash", hash_text(v.hash())},
                                 {"declaration", v.canonical_text()},
                                 {"parameters", std::move(parameters)},
-                                {"returns_lse", v.returns_lse()}});
+                                {"outputs", output_names(v)},
+                                {"slices", v.slice_count()}});
   }
   for (const TargetRow* t : plan.targets) {
     root["targets"].push_back(

@@ -28,10 +28,30 @@ const char* axis_enumerator(Axis::Kind kind) {
       return "FOVEA_AXIS_QUERY";
     case Axis::Kind::Key:
       return "FOVEA_AXIS_KEY";
+    case Axis::Kind::Position:
+      return "FOVEA_AXIS_POSITION";
+    case Axis::Kind::Row:
+      return "FOVEA_AXIS_ROW";
+    case Axis::Kind::Feature:
+      return "FOVEA_AXIS_FEATURE";
+    case Axis::Kind::ValueFeature:
+      return "FOVEA_AXIS_VALUE_FEATURE";
     case Axis::Kind::Any:
       return "FOVEA_AXIS_ANY";
   }
   return "?";
+}
+
+const char* dtype_enumerator(const Halide::Type& type) {
+  return type.is_float() ? "FOVEA_F32" : type.is_int() ? "FOVEA_I32" : "FOVEA_U8";
+}
+
+std::string output_set(const Variant& v) {
+  std::string set;
+  for (const NamedOutput& o : named_outputs) {
+    if (v.returns(o.output)) set += (set.empty() ? "" : " | ") + std::string(o.enumerator);
+  }
+  return set.empty() ? "0" : set;
 }
 
 std::string parameter_row(const std::string& params_type, const Parameter& p) {
@@ -43,8 +63,8 @@ std::string parameter_row(const std::string& params_type, const Parameter& p) {
   return fmt::format(
       "    {{\"{0}\", {1}, {2}, offsetof({3}, {0}), {4}, {5}, {6}, {7}, {{{8}}}, {{{9}}}}},\n",
       p.name, p.kind == Parameter::Kind::Scalar ? "FOVEA_SCALAR" : "FOVEA_TABLE",
-      p.type.is_float() ? "FOVEA_F32" : "FOVEA_I32", params_type, number_text(p.minimum),
-      number_text(p.maximum), p.exclusive_minimum ? 1 : 0, p.axes.size(), axes, extents);
+      dtype_enumerator(p.type), params_type, number_text(p.minimum), number_text(p.maximum),
+      p.exclusive_minimum ? 1 : 0, p.axes.size(), axes, extents);
 }
 
 }  // namespace
@@ -68,10 +88,10 @@ std::string registry_source(const LibraryPlan& plan) {
   }
   out += "const fovea_variant_info variants[] = {\n";
   for (const Variant& v : plan.variants) {
-    out += fmt::format("    {{\"{0}\", UINT64_C(0x{1}), {2}, {3}, {4}}},\n", v.name(),
+    out += fmt::format("    {{\"{0}\", UINT64_C(0x{1}), {2}, {3}, {4}, {5}}},\n", v.name(),
                        hash_text(v.hash()),
                        v.parameters().empty() ? "nullptr" : "parameters_of_" + v.name(),
-                       v.parameters().size(), v.returns_lse() ? 1 : 0);
+                       v.parameters().size(), output_set(v), v.slice_count());
   }
   out += "};\n\nconst fovea_target_info targets[] = {\n";
   for (const TargetRow* t : plan.targets) {

@@ -80,9 +80,9 @@ fovea_status check_exec(const fovea_library_info& library, Capabilities* capabil
 fovea_status check_scale(Problem* problem) {
   if (problem->call.scale == nullptr) {
     // With d_qk = 0 no kernel exists; selection says so.
-    problem->scale = problem->d_qk > 0
-                         ? static_cast<float>(1.0 / sqrt(static_cast<double>(problem->d_qk)))
-                         : 0.0F;
+    const double features =
+        static_cast<double>(problem->d_qk) / static_cast<double>(problem->variant->slices);
+    problem->scale = features > 0 ? static_cast<float>(1.0 / sqrt(features)) : 0.0F;
     return FOVEA_OK;
   }
   problem->scale = *problem->call.scale;
@@ -113,6 +113,10 @@ fovea_status check_library(const fovea_library_info* library, int32_t variant) {
                 "variant %s has %" PRId32 " parameters: at most %d are supported",
                 library->variants[variant].name, library->variants[variant].parameter_count,
                 FOVEA_MAX_PARAMETERS);
+  }
+  if (library->variants[variant].slices < 1) {
+    return fail(FOVEA_UNSUPPORTED, "variant %s has %" PRId32 " slices: at least 1 is allowed",
+                library->variants[variant].name, library->variants[variant].slices);
   }
   return FOVEA_OK;
 }

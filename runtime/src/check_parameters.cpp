@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <initializer_list>
-
 #include "checks.h"
 #include "views.h"
 
@@ -78,6 +76,17 @@ Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32
       return {query_positions(problem), INT32_MAX, "every query position, q_offset + q_len"};
     case FOVEA_AXIS_KEY:
       return {problem.kv_rows, INT32_MAX, "every key position, k.extent[2]"};
+    case FOVEA_AXIS_POSITION: {
+      const int64_t queries = query_positions(problem);
+      return {queries > problem.kv_rows ? queries : problem.kv_rows, INT32_MAX,
+              "every query position, q_offset + q_len, and every key position, k.extent[2]"};
+    }
+    case FOVEA_AXIS_ROW:
+      return {problem.q_rows, problem.q_rows, "the query rows, q.extent[2]"};
+    case FOVEA_AXIS_FEATURE:
+      return {problem.d_qk, problem.d_qk, "the features of q and k, q.extent[3]"};
+    case FOVEA_AXIS_VALUE_FEATURE:
+      return {problem.d_v, problem.d_v, "the features of v and out, v.extent[3]"};
     case FOVEA_AXIS_ANY:
       break;
   }
@@ -130,9 +139,10 @@ fovea_status check_table(const Problem& problem, const fovea_parameter_info& inf
         "params.%s.stride: with these extents the table reaches outside of the address space",
         info.name);
   }
-  for (const View& output :
-       {tensor_view("out", problem.call.out), tensor_view("lse", problem.call.lse)}) {
-    if (output.data == nullptr || are_disjoint(output, view)) continue;
+  const OutputViews outputs = output_views(problem.call);
+  for (int i = 0; i < outputs.count; ++i) {
+    const View& output = outputs.views[i];
+    if (are_disjoint(output, view)) continue;
     return fail(FOVEA_INVALID_ARGUMENT,
                 "%s.data = %p: overlaps params.%s (%p); allowed: no overlap", output.name,
                 output.data, info.name, table.data);

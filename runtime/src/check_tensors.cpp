@@ -20,7 +20,7 @@ constexpr int kFeature = 3;
 struct Field {
   const char* name;
   const fovea_tensor* tensor;
-  bool is_output;
+  bool is_output, has_features;  // the last axis is that of features
 };
 
 fovea_status check_types(const Problem& problem) {
@@ -29,16 +29,18 @@ fovea_status check_types(const Problem& problem) {
     return fail(FOVEA_INVALID_ARGUMENT, "q.dtype = %d (%s): allowed: f32, f16, bf16",
                 static_cast<int>(call.q.dtype), dtype_name(call.q.dtype));
   }
-  for (const Field& field :
-       {Field{"k", &call.k, false}, Field{"v", &call.v, false}, Field{"out", &call.out, true}}) {
+  for (const Field& field : {Field{"k", &call.k, false, true}, Field{"v", &call.v, false, true},
+                             Field{"out", &call.out, true, true}}) {
     if (field.tensor->dtype == call.q.dtype) continue;
     return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: that of q, %s", field.name,
                 static_cast<int>(field.tensor->dtype), dtype_name(field.tensor->dtype),
                 dtype_name(call.q.dtype));
   }
-  if (call.lse.data != nullptr && call.lse.dtype != FOVEA_F32) {
-    return fail(FOVEA_INVALID_ARGUMENT, "lse.dtype = %d (%s): allowed: f32",
-                static_cast<int>(call.lse.dtype), dtype_name(call.lse.dtype));
+  for (const ExtraOutput& extra : kExtraOutputs) {
+    const fovea_dtype dtype = (call.*extra.field).dtype;
+    if (!is_wanted(call, extra) || dtype == FOVEA_F32) continue;
+    return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: f32", extra.name,
+                static_cast<int>(dtype), dtype_name(dtype));
   }
   return FOVEA_OK;
 }
@@ -52,7 +54,7 @@ fovea_status check_layout(const Field& field) {
                   field.name, axis, tensor.extent[axis], INT32_MAX);
     }
   }
-  if (tensor.extent[kFeature] > 1 && tensor.stride[kFeature] != 1) {
+  if (field.has_features && tensor.extent[kFeature] > 1 && tensor.stride[kFeature] != 1) {
     return fail(FOVEA_INVALID_ARGUMENT,
                 "%s.stride[3] = %" PRId64 ": allowed: 1, features lie next to each other",
                 field.name, tensor.stride[kFeature]);
@@ -79,11 +81,12 @@ fovea_status check_layout(const Field& field) {
                 ": with these extents the tensor reaches outside of the address space",
                 field.name, tensor.stride[0], tensor.stride[1], tensor.stride[2], tensor.stride[3]);
   }
-  if (tensor.extent[kRow] > 1 &&
-      (tensor.stride[kRow] > INT32_MAX || tensor.stride[kRow] < INT32_MIN)) {
+  for (const int axis : {kRow, kFeature}) {
+    const int64_t stride = tensor.stride[axis];
+    if (tensor.extent[axis] <= 1 || (stride >= INT32_MIN && stride <= INT32_MAX)) continue;
     return fail(FOVEA_UNSUPPORTED,
-                "%s.stride[2] = %" PRId64 ": supported: row strides of %d to %d elements",
-                field.name, tensor.stride[kRow], INT32_MIN, INT32_MAX);
+                "%s.stride[%d] = %" PRId64 ": supported: %s strides of %d to %d elements",
+                field.name, axis, stride, axis == kRow ? "row" : "key", INT32_MIN, INT32_MAX);
   }
   if (field.is_output && !elements_are_distinct(view)) {
     return fail(FOVEA_INVALID_ARGUMENT,
@@ -127,14 +130,17 @@ fovea_status check_shapes(const Problem& problem) {
         check_same(rule.name, *rule.tensor, rule.axis, rule.other, rule.expected);
     if (status != FOVEA_OK) return status;
   }
-  if (call.lse.data != nullptr) {
-    const Equal lse_rules[] = {
-        {"lse", &call.lse, kBatch, "q.extent[0] (batch)", problem.batch},
-        {"lse", &call.lse, kHead, "q.extent[1] (query heads)", problem.q_heads},
-        {"lse", &call.lse, kRow, "q.extent[2] (query rows)", problem.q_rows},
-        {"lse", &call.lse, kFeature, "one number a row", 1},
+  for (const ExtraOutput& extra : kExtraOutputs) {
+    if (!is_wanted(call, extra)) continue;
+    const fovea_tensor* tensor = &(call.*extra.field);
+    const Equal extra_rules[] = {
+        {extra.name, tensor, kBatch, "q.extent[0] (batch)", problem.batch},
+        {extra.name, tensor, kHead, "q.extent[1] (query heads)", problem.q_heads},
+        {extra.name, tensor, kRow, "q.extent[2] (query rows)", problem.q_rows},
+        {extra.name, tensor, kFeature, extra.is_per_key ? "k.extent[2] (keys)" : "one number a row",
+         extra.is_per_key ? problem.kv_rows : 1},
     };
-    for (const Equal& rule : lse_rules) {
+    for (const Equal& rule : extra_rules) {
       const fovea_status status =
           check_same(rule.name, *rule.tensor, rule.axis, rule.other, rule.expected);
       if (status != FOVEA_OK) return status;
@@ -149,27 +155,29 @@ fovea_status check_shapes(const Problem& problem) {
   return FOVEA_OK;
 }
 
+fovea_status check_overlap(const View& output, const View& other) {
+  if (are_disjoint(output, other)) return FOVEA_OK;
+  const bool out_over_q = strcmp(output.name, "out") == 0 && strcmp(other.name, "q") == 0;
+  if (out_over_q && are_identical(output, other)) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", output.name, output.data,
+              other.name, other.data,
+              out_over_q ? "; allowed: no overlap, or exactly q with the same extents and strides"
+                         : "; allowed: no overlap");
+}
+
 fovea_status check_overlaps(const fovea_call& call) {
-  const View q = tensor_view("q", call.q);
-  const View k = tensor_view("k", call.k);
-  const View v = tensor_view("v", call.v);
-  const View out = tensor_view("out", call.out);
-  const View lse = tensor_view("lse", call.lse);
-  struct Pair {
-    const View& output;
-    const View& other;
-  };
-  const bool with_lse = call.lse.data != nullptr;
-  for (const Pair& pair : {Pair{out, q}, Pair{out, k}, Pair{out, v}, Pair{lse, q}, Pair{lse, k},
-                           Pair{lse, v}, Pair{lse, out}}) {
-    if (&pair.output == &lse && !with_lse) continue;
-    if (are_disjoint(pair.output, pair.other)) continue;
-    const bool out_over_q = &pair.output == &out && &pair.other == &q;
-    if (out_over_q && are_identical(out, q)) continue;
-    return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", pair.output.name,
-                pair.output.data, pair.other.name, pair.other.data,
-                out_over_q ? "; allowed: no overlap, or exactly q with the same extents and strides"
-                           : "; allowed: no overlap");
+  const View inputs[] = {tensor_view("q", call.q), tensor_view("k", call.k),
+                         tensor_view("v", call.v)};
+  const OutputViews outputs = output_views(call);
+  for (int i = 0; i < outputs.count; ++i) {
+    for (const View& input : inputs) {
+      const fovea_status status = check_overlap(outputs.views[i], input);
+      if (status != FOVEA_OK) return status;
+    }
+    for (int j = 0; j < i; ++j) {
+      const fovea_status status = check_overlap(outputs.views[i], outputs.views[j]);
+      if (status != FOVEA_OK) return status;
+    }
   }
   return FOVEA_OK;
 }
@@ -180,17 +188,25 @@ fovea_status check_tensors(Problem* problem) {
   const fovea_call& call = problem->call;
   fovea_status status = check_types(*problem);
   if (status != FOVEA_OK) return status;
-  if (call.lse.data != nullptr && problem->variant->returns_lse == 0) {
+  bool wants_extra = false;
+  for (const ExtraOutput& extra : kExtraOutputs) {
+    if (!is_wanted(call, extra)) continue;
+    wants_extra = true;
+    if ((problem->variant->outputs & extra.bit) != 0) continue;
     return fail(FOVEA_INVALID_ARGUMENT,
-                "lse.data = %p: must be NULL, variant %s does not return it (declare it with "
-                "v.returns(lse))",
-                call.lse.data, problem->variant->name);
+                "%s.data = %p: must be NULL, variant %s does not return it (declare it with "
+                "v.returns(%s))",
+                extra.name, (call.*extra.field).data, problem->variant->name, extra.name);
   }
   for (const Field& field :
-       {Field{"q", &call.q, false}, Field{"k", &call.k, false}, Field{"v", &call.v, false},
-        Field{"out", &call.out, true}, Field{"lse", &call.lse, true}}) {
-    if (field.tensor == &call.lse && call.lse.data == nullptr) continue;
+       {Field{"q", &call.q, false, true}, Field{"k", &call.k, false, true},
+        Field{"v", &call.v, false, true}, Field{"out", &call.out, true, true}}) {
     status = check_layout(field);
+    if (status != FOVEA_OK) return status;
+  }
+  for (const ExtraOutput& extra : kExtraOutputs) {
+    if (!is_wanted(call, extra)) continue;
+    status = check_layout({extra.name, &(call.*extra.field), true, false});
     if (status != FOVEA_OK) return status;
   }
   problem->batch = call.q.extent[kBatch];
@@ -201,7 +217,7 @@ fovea_status check_tensors(Problem* problem) {
   problem->d_qk = call.q.extent[kFeature];
   problem->d_v = call.v.extent[kFeature];
   const bool no_rows = problem->batch == 0 || problem->q_heads == 0 || problem->q_rows == 0;
-  problem->nothing_to_do = no_rows || (problem->d_v == 0 && call.lse.data == nullptr);
+  problem->nothing_to_do = no_rows || (problem->d_v == 0 && !wants_extra);
   status = check_shapes(*problem);
   return status != FOVEA_OK ? status : check_overlaps(call);
 }

@@ -5,6 +5,7 @@
 
 #include <fovea/registry.h>
 
+#include "outputs.h"
 #include "selection.h"
 
 namespace fovea::detail {

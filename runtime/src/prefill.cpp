@@ -73,10 +73,10 @@ int run_worker(Run* run) {
   while (run->kernel_error.load(std::memory_order_relaxed) == 0) {
     const int64_t item = run->next_item.fetch_add(1, std::memory_order_relaxed);
     if (item >= run->items) break;
-    fovea_scratch scratch = {memory + run->plan->lse_bytes,
-                             run->plan->slice_bytes - run->plan->lse_bytes, 0, nullptr};
+    fovea_scratch scratch = {memory + run->plan->unwanted_bytes,
+                             run->plan->slice_bytes - run->plan->unwanted_bytes, 0, nullptr};
     const int code = run_item(*run->problem, *run->kernel, run->parameters, cursor.advance_to(item),
-                              &scratch, reinterpret_cast<float*>(memory));
+                              &scratch, {memory, run->plan->unwanted_step});
     if (code == 0) continue;
     int none = 0;
     run->kernel_error.compare_exchange_strong(none, code);
@@ -138,14 +138,17 @@ fovea_status plan_workspace(const Problem& problem, const fovea_kernel_info& ker
   int32_t workers = problem.exec.threads > 0 ? problem.exec.threads : default_threads;
   if (workers > kMaxWorkers) workers = kMaxWorkers;
   plan->workers = items < workers ? static_cast<int32_t>(items) : workers;
-  const bool unwanted_lse = problem.variant->returns_lse != 0 && problem.call.lse.data == nullptr;
-  plan->lse_bytes =
-      unwanted_lse ? round_up(static_cast<size_t>(kernel.block_rows) * sizeof(float)) : 0;
-  if (kernel.scratch_bytes > SIZE_MAX - plan->lse_bytes - 2 * kSliceAlignment) {
+  plan->unwanted_step = round_up(static_cast<size_t>(kernel.block_rows) * sizeof(float));
+  for (const ExtraOutput& extra : kExtraOutputs) {
+    const bool is_returned = (problem.variant->outputs & extra.bit) != 0;
+    if (is_returned && !extra.is_per_key && !is_wanted(problem.call, extra))
+      plan->unwanted_bytes += plan->unwanted_step;
+  }
+  if (kernel.scratch_bytes > SIZE_MAX - plan->unwanted_bytes - 2 * kSliceAlignment) {
     return fail(FOVEA_OUT_OF_MEMORY, "kernel %s needs %zu bytes of scratch for each worker",
                 kernel.name, kernel.scratch_bytes);
   }
-  plan->slice_bytes = plan->lse_bytes + round_up(kernel.scratch_bytes);
+  plan->slice_bytes = plan->unwanted_bytes + round_up(kernel.scratch_bytes);
   if (plan->slice_bytes == 0) return FOVEA_OK;
   size_t bytes = 0;
   if (__builtin_mul_overflow(plan->slice_bytes, static_cast<size_t>(plan->workers), &bytes) ||

@@ -11,8 +11,9 @@ namespace fovea::detail {
 // all calls of a shape.
 struct WorkspacePlan {
   int32_t workers;  // most that the call may use
-  size_t
-      lse_bytes;  // at the start of a slice: LSE rows that the kernel writes and nobody asked for
+  // At the start of a slice: the rows of outputs that the kernel writes and nobody asked for, for
+  // each of them unwanted_step bytes.
+  size_t unwanted_step, unwanted_bytes;
   size_t slice_bytes;  // of one worker, a multiple of 64
   size_t bytes;        // for all workers, from a base of any alignment
 };

@@ -10,9 +10,9 @@ namespace {
 alignas(64) constexpr unsigned char kNothing[64] = {};
 uint8_t* nothing() { return const_cast<uint8_t*>(kNothing); }
 
-// 12 fixed arguments, parameters, out, lse; see fovea_kernel_info.
+// 12 fixed arguments, parameters, out, extra outputs; see fovea_kernel_info.
 constexpr int kFixedArguments = 12;
-constexpr int kMaxArguments = kFixedArguments + FOVEA_MAX_PARAMETERS + 2;
+constexpr int kMaxArguments = kFixedArguments + FOVEA_MAX_PARAMETERS + 1 + kExtraOutputCount;
 
 HalideType halide_type(fovea_dtype dtype) {
   switch (dtype) {
@@ -58,19 +58,35 @@ void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, int64_t b, in
       0, nullptr, host, 0, halide_type(tensor.dtype), 2, rows_buffer->dimensions, nullptr};
 }
 
-// LSE rows of one head as a buffer of (row).
-void fill_lse(RowBuffer* lse_buffer, const fovea_tensor& tensor, float* unwanted, int64_t b,
-              int64_t head, int64_t first_row, int32_t rows) {
-  auto* host = reinterpret_cast<uint8_t*>(unwanted);
-  int32_t stride = 1;
-  if (tensor.data != nullptr) {
-    const int64_t elements =
-        b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
-    host = static_cast<uint8_t*>(tensor.data) + elements * dtype_size(FOVEA_F32);
-    if (tensor.extent[2] > 1) stride = static_cast<int32_t>(tensor.stride[2]);
-  }
-  lse_buffer->dimensions[0] = {0, rows, stride, 0};
-  lse_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 1, lse_buffer->dimensions,
+// Where the rows of an item lie in an extra output.
+uint8_t* row_address(const fovea_tensor& tensor, int64_t b, int64_t head, int64_t first_row) {
+  const int64_t elements =
+      b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
+  return static_cast<uint8_t*>(tensor.data) + elements * dtype_size(FOVEA_F32);
+}
+
+int32_t stride_of(const fovea_tensor& tensor, int axis) {
+  return tensor.extent[axis] > 1 ? static_cast<int32_t>(tensor.stride[axis]) : 1;
+}
+
+// An output of one number a row, as a buffer of (row). A null tensor.data goes to `unwanted`.
+void fill_row_output(RowBuffer* row_buffer, const fovea_tensor& tensor, unsigned char* unwanted,
+                     const WorkItem& item, int64_t first_row, int32_t rows) {
+  const bool is_wanted = tensor.data != nullptr;
+  uint8_t* host = is_wanted ? row_address(tensor, item.b, item.head, first_row) : unwanted;
+  row_buffer->dimensions[0] = {0, rows, is_wanted ? stride_of(tensor, 2) : 1, 0};
+  row_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 1, row_buffer->dimensions,
+                        nullptr};
+}
+
+// An output of one number for each row and key, as a buffer of (key, row); empty if not wanted.
+void fill_key_output(RowBuffer* row_buffer, const fovea_tensor& tensor, const WorkItem& item,
+                     int64_t first_row, int32_t rows, int32_t keys) {
+  const bool has_keys = tensor.data != nullptr && keys > 0;
+  uint8_t* host = has_keys ? row_address(tensor, item.b, item.head, first_row) : nothing();
+  row_buffer->dimensions[0] = {0, has_keys ? keys : 0, has_keys ? stride_of(tensor, 3) : 1, 0};
+  row_buffer->dimensions[1] = {0, rows, has_keys ? stride_of(tensor, 2) : 1, 0};
+  row_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 2, row_buffer->dimensions,
                         nullptr};
 }
 
@@ -107,7 +123,7 @@ void fill_parameters(const Problem& problem, const void* params, Parameters* par
 }
 
 int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Parameters& parameters,
-             const WorkItem& item, fovea_scratch* scratch, float* unwanted_lse) {
+             const WorkItem& item, fovea_scratch* scratch, UnwantedRows unwanted) {
   const fovea_call& call = problem.call;
   const int64_t first_row = item.block * kernel.block_rows;
   auto q_block = static_cast<int32_t>(item.block);
@@ -125,7 +141,7 @@ int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Para
   RowBuffer k = {};
   RowBuffer v = {};
   RowBuffer out = {};
-  RowBuffer lse = {};
+  RowBuffer extra[kExtraOutputCount] = {};
   fill_rows(&q, call.q, batch, head, first_row, rows);
   fill_rows(&k, call.k, batch, kv_head, 0, kv_len);
   fill_rows(&v, call.v, batch, kv_head, 0, kv_len);
@@ -148,9 +164,17 @@ int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Para
   for (int32_t i = 0; i < problem.variant->parameter_count; ++i)
     arguments[count++] = parameters.arguments[i];
   arguments[count++] = &out.buffer;
-  if (problem.variant->returns_lse != 0) {
-    fill_lse(&lse, call.lse, unwanted_lse, batch, head, first_row, rows);
-    arguments[count++] = &lse.buffer;
+  for (int i = 0; i < kExtraOutputCount; ++i) {
+    const ExtraOutput& output = kExtraOutputs[i];
+    if ((problem.variant->outputs & output.bit) == 0) continue;
+    const fovea_tensor& tensor = call.*output.field;
+    if (output.is_per_key) {
+      fill_key_output(&extra[i], tensor, item, first_row, rows, kv_len);
+    } else {
+      fill_row_output(&extra[i], tensor, unwanted.memory, item, first_row, rows);
+      if (tensor.data == nullptr) unwanted.memory += unwanted.step;
+    }
+    arguments[count++] = &extra[i].buffer;
   }
   return kernel.run(arguments);
 }

@@ -25,10 +25,15 @@ struct Parameters {
 
 void fill_parameters(const Problem& problem, const void* params, Parameters* parameters);
 
-// Returns the kernel's code. unwanted_lse takes the LSE rows (block_rows of them) if the call wants
-// none.
+// Takes the rows of outputs that the call does not want, one after the other.
+struct UnwantedRows {
+  unsigned char* memory;
+  size_t step;  // bytes, block_rows numbers and more
+};
+
+// Returns the kernel's code.
 int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Parameters& parameters,
-             const WorkItem& item, fovea_scratch* scratch, float* unwanted_lse);
+             const WorkItem& item, fovea_scratch* scratch, UnwantedRows unwanted);
 
 }  // namespace fovea::detail
 #endif

@@ -27,20 +27,34 @@ using ::testing::HasSubstr;
 LibraryPlan sample_plan() {
   Variant everything("everything");
   everything.summary("one of each: scores in (0, 50], 100% of \"keys\"");
+  everything.source("nobody et al. 1999, arXiv:0000.00000");
+  everything.family("samples");
+  everything.note("Differs from it in everything");
   const auto cap = everything.scalar<float>("cap").positive().at_most(50);
   const auto slope = everything.scalar<float>("slope");
   const auto offset = everything.scalar<float>("offset").at_most(0.1f);
-  const auto window = everything.scalar<int>("window").at_least(1);
+  const auto window =
+      everything.scalar<int>("window").at_least(1).describe("keys, itself included");
   const auto shift = everything.scalar<int>("shift").between(-3, 3);
   const auto bias =
       everything.table<float>("bias", {axis::batch, axis::head, axis::query, axis::key});
   const auto kind = everything.table<int>("kind", {axis::kv_head, 3, axis::any});
+  const auto gate = everything.table<float>("gate", {axis::row, axis::feature})
+                        .describe("factors of the query, without unit");
+  const auto level = everything.table<float>("level", {axis::value_feature});
+  const auto allowed = everything.table<bool>("allowed", {axis::position, axis::key})
+                           .describe("which keys a query may see");
   everything.score([=](Expr s, Position p) {
     return cap * tanh(s / cap) * slope + offset + bias(p.batch, p.head, p.q, p.k);
   });
-  everything.keep(
-      [=](Position p) { return p.q - p.k < window + shift && kind(p.kv_head, 0, p.k) != 0; });
-  everything.returns(lse);
+  everything.query(
+      [=](const Row& row, Expr d, const Position& p) { return row(d) * gate(p.row, d); });
+  everything.output([=](const Row& row, Expr d, const Position&) { return row(d) + level(d); });
+  everything.keep([=](Position p) {
+    return p.q - p.k < window + shift && kind(p.kv_head, 0, p.k) != 0 && allowed(p.q, p.k);
+  });
+  everything.slices(2, [](const std::vector<Expr>& o, const Position&) { return o[0] - o[1]; });
+  for (const Output output : {lse, row_max, row_sum, probabilities}) everything.returns(output);
   const Variant plain("plain");
 
   LibraryPlan plan = plan_library(
@@ -135,6 +149,7 @@ fovea_status use(const fovea_call* call) {
   params.cap = 1.0f;
   params.window = 3;
   params.bias.stride[0] = 0;
+  params.allowed.data = "";
   if (sample_everything_workspace(call) > 0 && sample_library()) return sample_plain(call, NULL);
   return sample_everything(call, &params);
 }

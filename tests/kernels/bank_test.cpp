@@ -58,7 +58,7 @@ class Bank : public KernelTest {
   CallSetup setup_of(int64_t q_rows, int64_t kv_rows, int64_t heads = 1, int64_t kv_heads = 1) {
     count_case();
     CallSetup setup = plain_setup(q_rows, kv_rows, heads, kv_heads);
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     return setup;
   }
 };

@@ -17,7 +17,7 @@ class Determinism : public KernelTest {
     CallSetup setup = plain_setup(2 * GetParam().info().block_rows + 1, 70, 4, 2);
     setup.batch = 2;
     setup.q_len = {static_cast<int32_t>(setup.q_rows), 3};
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     return setup;
   }
 };
@@ -71,7 +71,7 @@ TEST(Fork, ChildOfAProcessThatUsedThePool) {
     Random random(kernel.info().name, 603);
     CallSetup setup = plain_setup(4 * kernel.info().block_rows, 70, 4, 2);
     setup.threads = 3;
-    setup.wants_lse = kernel.variant().returns_lse != 0;
+    setup.wants_lse = (kernel.variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     Problem problem(kernel, setup, random);
     const Results expected = problem.checked_run();
     const pid_t child = fork();

@@ -13,7 +13,7 @@ class LayoutOf : public KernelTest {
   void start(int64_t q_rows, int64_t kv_rows, int64_t batch, int64_t heads, int64_t kv_heads) {
     CallSetup setup = plain_setup(q_rows, kv_rows, heads, kv_heads);
     setup.batch = batch;
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     Random random(GetParam().info().name, 77);
     base_ = std::make_unique<Problem>(GetParam(), setup, random);
     expected_ = base_->checked_run();
@@ -61,7 +61,7 @@ TEST_P(LayoutOf, GivesTheSameBits) {
     setup.v = random_layout(random, false);
     setup.out = random_layout(random, false);
     setup.lse = random_layout(random, false);
-    setup.wants_lse = GetParam().variant().returns_lse != 0 && i % 3 != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0 && i % 3 != 0;
     setup.workspace = i % 2 == 0 ? Workspace::Exact : Workspace::None;
     expect_same(setup);
   }

@@ -40,7 +40,7 @@ TEST_P(Long, MoreThan16Bits) {
     Random random("long", static_cast<uint64_t>(length));
     const bool windowed = is("causal_window") || is("global_window");
     CallSetup setup = plain_setup(windowed ? length : 3, length);
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     setup.threads = 2;
     // Rows of zeros that all lie in one place, but for the last ones, keep the test quick.
     if (windowed) setup.k.shared[2] = setup.q.shared[2] = true;

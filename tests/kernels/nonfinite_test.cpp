@@ -57,7 +57,7 @@ TEST_P(NonFinite, ReachesOnlyTheRowsThatSeeIt) {
     Random random(GetParam().info().name, static_cast<uint64_t>(i) + 500);
     CallSetup setup = random_setup(GetParam(), random);
     setup.q.shared = setup.k.shared = setup.v.shared = {};
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     Problem problem(GetParam(), setup, random);
     const Results clean = problem.checked_run();
     const int64_t b = random.integer(0, setup.batch - 1);
@@ -84,7 +84,7 @@ TEST_P(NonFiniteFormula, ZeroWeightKeepsANanValue) {
     Random random("zero weight", static_cast<uint64_t>(key));
     CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
     setup.scale = 1.0f;
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
     Problem problem(GetParam(), setup, random);
     problem.fill_q([](int64_t, int64_t, int64_t, int64_t) { return 1.0; });
     problem.fill_k([&](int64_t, int64_t, int64_t row, int64_t) { return row == key ? -900 : 0; });
@@ -105,7 +105,7 @@ TEST_P(NonFiniteFormula, InfinitiesFollowTheFormula) {
       count_case();
       Random random("infinities", static_cast<uint64_t>(key));
       CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
-      setup.wants_lse = GetParam().variant().returns_lse != 0;
+      setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
       Problem problem(GetParam(), setup, random);
       problem.fill_q([&](int64_t, int64_t, int64_t row, int64_t d) {
         return d != 0 ? 0.0 : row == 1 ? static_cast<double>(c.query) : 1.0;

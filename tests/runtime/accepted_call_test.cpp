@@ -73,6 +73,35 @@ const Row kRows[] = {
     {"table_broadcast", kFull, [](Attention& a) { a.params.bias.stride[0] = 0; }},
     {"table_longer_than_positions", kFull,
      [](Attention& a) { a.params.bias.extent[0] = 100, a.params.bias.stride[0] = 0; }},
+    {"every_output", kEvery, [](Attention&) {}},
+    {"bool_table_at_an_odd_address", kEvery,
+     [](Attention& a) {
+       a.allowed.push_back(1);
+       a.every.allowed.data = a.allowed.data() + 1;
+     }},
+    {"bool_table_reversed", kEvery,
+     [](Attention& a) {
+       a.every.allowed.data = a.allowed.data() + a.allowed.size() - 1;
+       a.every.allowed.stride[0] = -12;
+       a.every.allowed.stride[1] = -1;
+     }},
+    {"tables_of_every_axis_broadcast", kEvery,
+     [](Attention& a) {
+       for (fovea_table* t : {&a.every.position, &a.every.row, &a.every.feature,
+                              &a.every.value_feature, &a.every.allowed})
+         t->stride[0] = t->stride[1] = 0;
+     }},
+    {"position_table_longer", kEvery,
+     [](Attention& a) { a.every.position.extent[0] = 99, a.every.position.stride[0] = 0; }},
+    {"outputs_interleaved", kEvery,
+     [](Attention& a) {
+       // [batch, head, row, lse/row_max/row_sum]
+       static std::vector<float> rows;
+       rows.assign(2 * 4 * 20 * 3, 0);
+       const Strides strides = {240, 60, 3, 1};
+       fovea_tensor* tensors[] = {&a.call.lse, &a.call.row_max, &a.call.row_sum};
+       for (size_t i = 0; i < 3; ++i) *tensors[i] = tensor(rows.data() + i, {2, 4, 20, 1}, strides);
+     }},
     {"q_offset_negative", kFull,
      [](Attention& a) { a.q_offset = {-50, -3}, a.call.q_offset = a.q_offset.data(); }},
     {"q_offset_largest", kPlain,

@@ -11,16 +11,22 @@ void expect_refused(const CheckRow& row) {
   row.spoil(a);
   const std::vector<float> out = a.out;
   const std::vector<float> lse = a.lse;
+  const std::vector<float> row_max = a.row_max;
+  const std::vector<float> row_sum = a.row_sum;
+  const std::vector<float> probabilities = a.probabilities;
   forget_seen();
 
   EXPECT_EQ(a.run(), row.status);
   const std::string message = fovea_last_message();
-  for (const char* part : row.says) {
+  for (const std::string& part : row.says) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
   }
   EXPECT_TRUE(seen().empty());
   EXPECT_EQ(a.out, out);
   EXPECT_EQ(a.lse, lse);
+  EXPECT_EQ(a.row_max, row_max);
+  EXPECT_EQ(a.row_sum, row_sum);
+  EXPECT_EQ(a.probabilities, probabilities);
 
   // The other two entry points are not given the parameters.
   std::string text;

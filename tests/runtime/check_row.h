@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -12,11 +13,11 @@
 namespace fovea::test {
 
 struct CheckRow {
-  const char* name;
+  std::string name;
   Variant variant;
-  void (*spoil)(Attention&);
+  std::function<void(Attention&)> spoil;
   fovea_status status;
-  std::vector<const char*> says;  // parts of the message: field, value, what is allowed
+  std::vector<std::string> says;  // parts of the message: field, value, what is allowed
 };
 
 inline void PrintTo(const CheckRow& row, std::ostream* out) { *out << row.name; }

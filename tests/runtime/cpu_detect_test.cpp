@@ -27,7 +27,7 @@ const fovea_target_info kTargets[] = {
 
 // The target that a library with all of them would choose.
 std::string choice(uint64_t features) {
-  const fovea_variant_info variant = {"v", 0, nullptr, 0, 0};
+  const fovea_variant_info variant = {"v", 0, nullptr, 0, 0, 1};
   fovea_kernel_info kernels[std::size(kTargets)];
   for (size_t i = 0; i < std::size(kTargets); ++i) {
     kernels[i] = {

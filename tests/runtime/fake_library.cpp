@@ -58,9 +58,22 @@ bool use_scratch(void* scratch) {
   return intact;
 }
 
-// Adds 1 to every output element, so that tests see which were written how often; LSE becomes
-// position.
-template <int kIndex, bool kWithParameters>
+float& element(const HalideBuffer* buffer, int64_t i, int64_t j) {
+  return reinterpret_cast<float*>(
+      buffer->host)[i * buffer->dim[0].stride + (j != 0 ? j * buffer->dim[1].stride : 0)];
+}
+
+const HalideBuffer* write_rows(void* argument, float first) {
+  const auto* buffer = static_cast<HalideBuffer*>(argument);
+  for (int32_t r = 0; r < buffer->dim[0].extent; ++r)
+    element(buffer, r, 0) = first + static_cast<float>(r);
+  return buffer;
+}
+
+// Adds 1 to every output element, so that tests see which were written how often. LSE becomes
+// position, the row maximum 1000 more, the row sum 2000 more, a probability a thousandth of the key
+// more.
+template <int kIndex, Variant kVariant>
 int fake_kernel(void** argv) {
   Seen now = {};
   now.kernel = kIndex;
@@ -76,7 +89,14 @@ int fake_kernel(void** argv) {
   now.kv_head = value<int32_t>(argv[10]);
   now.scale = value<float>(argv[11]);
   int next = 12;
-  if (kWithParameters) {
+  if (kVariant == kEvery) {
+    for (int i = 0; i < 5; ++i)
+      now.tables.push_back(shape_of(static_cast<HalideBuffer*>(argv[next++])));
+    const auto* allowed = static_cast<HalideBuffer*>(argv[next - 1]);
+    now.allowed_type[0] = allowed->type.code;
+    now.allowed_type[1] = allowed->type.bits;
+  }
+  if (kVariant == kFull) {
     now.softcap = value<float>(argv[next++]);
     now.window = value<int32_t>(argv[next++]);
     const auto* slope = static_cast<HalideBuffer*>(argv[next++]);
@@ -86,7 +106,6 @@ int fake_kernel(void** argv) {
     ++next;  // extra
   }
   const auto* out = static_cast<HalideBuffer*>(argv[next++]);
-  const auto* lse = kWithParameters ? static_cast<HalideBuffer*>(argv[next]) : nullptr;
   now.rows = out->dim[1].extent;
   now.k_rows = k->dim[1].extent;
   now.v_rows = v->dim[1].extent;
@@ -106,12 +125,27 @@ int fake_kernel(void** argv) {
       }
     }
   }
-  if (lse != nullptr) {
+  const auto first = static_cast<float>(now.q_offset + now.q_block * kBlockRows);
+  if (kVariant != kPlain) {
+    const HalideBuffer* lse = write_rows(argv[next++], first);
     now.lse = lse->host;
     now.lse_stride = lse->dim[0].stride;
-    for (int32_t r = 0; r < lse->dim[0].extent; ++r) {
-      reinterpret_cast<float*>(lse->host)[static_cast<int64_t>(r) * now.lse_stride] =
-          static_cast<float>(now.q_offset + now.q_block * kBlockRows + r);
+  }
+  if (kVariant == kEvery) {
+    const HalideBuffer* row_max = write_rows(argv[next++], first + 1000);
+    const HalideBuffer* row_sum = write_rows(argv[next++], first + 2000);
+    const auto* probabilities = static_cast<HalideBuffer*>(argv[next++]);
+    now.row_max = row_max->host;
+    now.row_max_stride = row_max->dim[0].stride;
+    now.row_sum = row_sum->host;
+    now.row_sum_stride = row_sum->dim[0].stride;
+    now.probabilities = probabilities->host;
+    now.probabilities_shape = shape_of(probabilities);
+    for (int32_t r = 0; r < probabilities->dim[1].extent; ++r) {
+      for (int32_t key = 0; key < probabilities->dim[0].extent; ++key) {
+        element(probabilities, key, r) =
+            first + static_cast<float>(r) + static_cast<float>(key) / 1000;
+      }
     }
   }
   const std::lock_guard<std::mutex> lock(mutex);
@@ -158,24 +192,44 @@ const fovea_parameter_info kFullParameters[] = {
      {0, 3, 0, 0}},
 };
 
+constexpr fovea_parameter_info every_table(const char* name, fovea_dtype dtype, size_t offset,
+                                           int32_t rank, fovea_axis first, fovea_axis second = {}) {
+  return {name, FOVEA_TABLE, dtype, offset, 0, 0, 0, rank, {first, second}, {}};
+}
+
+const fovea_parameter_info kEveryParameters[] = {
+    every_table("position", FOVEA_F32, offsetof(EveryParams, position), 1, FOVEA_AXIS_POSITION),
+    every_table("row", FOVEA_I32, offsetof(EveryParams, row), 1, FOVEA_AXIS_ROW),
+    every_table("feature", FOVEA_F32, offsetof(EveryParams, feature), 1, FOVEA_AXIS_FEATURE),
+    every_table("value_feature", FOVEA_F32, offsetof(EveryParams, value_feature), 1,
+                FOVEA_AXIS_VALUE_FEATURE),
+    every_table("allowed", FOVEA_U8, offsetof(EveryParams, allowed), 2, FOVEA_AXIS_ROW,
+                FOVEA_AXIS_KEY),
+};
+
 const fovea_variant_info kVariants[] = {
-    {"plain", 1, nullptr, 0, 0},
-    {"full", 2, kFullParameters, 5, 1},
+    {"plain", 1, nullptr, 0, 0, 1},
+    {"full", 2, kFullParameters, 5, FOVEA_OUTPUT_LSE, 1},
+    {"every", 3, kEveryParameters, 5,
+     FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX | FOVEA_OUTPUT_ROW_SUM | FOVEA_OUTPUT_PROBABILITIES,
+     2},
 };
 
 const fovea_kernel_info kKernels[] = {
     {"fovea_prefill__plain__f32__d4__x86-sse41", kPlain, 0, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainSse41, false>},
+     kBlockRows, kScratchBytes, &fake_kernel<kPlainSse41, kPlain>},
     {"fovea_prefill__plain__f32__d4__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx2, false>},
+     kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx2, kPlain>},
     {"fovea_prefill__plain__f32__d4__x86-avx512", kPlain, 2, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx512, false>},
+     kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx512, kPlain>},
     {"fovea_prefill__plain__f32__d4v2__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F32, 4, 2,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainNarrow, false>},
+     kBlockRows, kScratchBytes, &fake_kernel<kPlainNarrow, kPlain>},
     {"fovea_prefill__plain__f16__d4__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F16, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainF16, false>},
+     kBlockRows, kScratchBytes, &fake_kernel<kPlainF16, kPlain>},
     {"fovea_prefill__full__f32__d4__x86-sse41", kFull, 0, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kFullSse41, true>},
+     kBlockRows, kScratchBytes, &fake_kernel<kFullSse41, kFull>},
+    {"fovea_prefill__every__f32__d4v2__x86-sse41", kEvery, 0, FOVEA_PREFILL, FOVEA_F32, 4, 2,
+     kBlockRows, kScratchBytes, &fake_kernel<kEverySse41, kEvery>},
 };
 
 const fovea_target_info* targets() {
@@ -209,7 +263,7 @@ void fail_at(int32_t q_block, int32_t batch, int32_t head, int code) {
 }
 
 fovea_library_info fake_library() {
-  return {FOVEA_ABI_VERSION, "fake", kVariants, 2,
+  return {FOVEA_ABI_VERSION, "fake", kVariants, static_cast<int32_t>(std::size(kVariants)),
           targets(),         3,      kKernels,  static_cast<int32_t>(std::size(kKernels))};
 }
 
@@ -217,16 +271,22 @@ int pool_calls() { return pool_call_count; }
 int pool_tasks() { return pool_task_count; }
 
 Attention::Attention(Variant which, int64_t b, int64_t hq, int64_t hkv, int64_t sq, int64_t skv)
-    : variant(which), library(fake_library()) {
+    : variant(which), library(fake_library()), d_v(which == kEvery ? 2 : 4) {
   const auto count = [](int64_t n) { return static_cast<size_t>(n); };
   q.assign(count(b * hq * sq * 4), 1);
   k.assign(count(b * hkv * skv * 4), 2);
-  v.assign(count(b * hkv * skv * 4), 3);
-  out.assign(count(b * hq * sq * 4), 0);
-  lse.assign(count(b * hq * sq), -7);
+  v.assign(count(b * hkv * skv * d_v), 3);
+  out.assign(count(b * hq * sq * d_v), 0);
+  for (auto* rows : {&lse, &row_max, &row_sum}) rows->assign(count(b * hq * sq), -7);
+  probabilities.assign(count(b * hq * sq * skv), -7);
   call = Call(tensor(q.data(), {b, hq, sq, 4}), tensor(k.data(), {b, hkv, skv, 4}),
-              tensor(v.data(), {b, hkv, skv, 4}), tensor(out.data(), {b, hq, sq, 4}));
-  if (which == kFull) call.lse = fovea::lse_tensor(lse.data(), b, hq, sq);
+              tensor(v.data(), {b, hkv, skv, d_v}), tensor(out.data(), {b, hq, sq, d_v}));
+  if (which != kPlain) call.lse = fovea::lse_tensor(lse.data(), b, hq, sq);
+  if (which == kEvery) {
+    call.row_max = row_max_tensor(row_max.data(), b, hq, sq);
+    call.row_sum = row_sum_tensor(row_sum.data(), b, hq, sq);
+    call.probabilities = probabilities_tensor(probabilities.data(), b, hq, sq, skv);
+  }
   q_len.assign(count(b), static_cast<int32_t>(sq));
   kv_len.assign(count(b), static_cast<int32_t>(skv));
   q_offset.assign(count(b), 0);
@@ -236,7 +296,14 @@ Attention::Attention(Variant which, int64_t b, int64_t hq, int64_t hkv, int64_t 
   extra.assign(count(2 * 3 * b * hkv), 1);
   params = {30, 4, table(slope.data(), hq), table(bias.data(), positions, skv),
             table(extra.data(), 2, 3, b, hkv)};
-  params_pointer = &params;
+  position.assign(count(positions), 1);
+  row.assign(count(sq), 1);
+  feature.assign(4, 1);
+  value_feature.assign(count(d_v), 1);
+  allowed.assign(count(sq * skv), 1);
+  every = {table(position.data(), positions), table(row.data(), sq), table(feature.data(), 4),
+           table(value_feature.data(), d_v), table(allowed.data(), sq, skv)};
+  params_pointer = which == kEvery ? static_cast<const void*>(&every) : &params;
   call.exec = &exec;
 }
 

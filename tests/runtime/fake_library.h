@@ -17,13 +17,18 @@ struct Seen {
   int32_t q_block, q_offset, q_len, kv_len, batch, head, kv_head;
   float scale;
   int32_t rows, k_rows, v_rows, q_stride, k_stride, v_stride, out_stride, lse_stride;
-  const void *q, *k, *v, *out, *lse;
+  const void *q, *k, *v, *out, *lse, *row_max, *row_sum, *probabilities;
   bool scratch_ok;  // the scratch it asked for was there, aligned and nobody else wrote to it
   float softcap;    // parameters of variant `full`
   int32_t window;
   std::vector<int32_t> slope,
       bias;  // dimension, extent, stride, extent, stride, … of the table buffers
   const void* slope_data;
+  // Of variant `every`: the buffer of probabilities and those of the tables, in order.
+  int32_t row_max_stride, row_sum_stride;
+  std::vector<int32_t> probabilities_shape;
+  std::vector<std::vector<int32_t>> tables;
+  int32_t allowed_type[2];  // code, bits
 };
 
 void forget_seen();
@@ -41,8 +46,23 @@ struct FullParams {
   fovea_table extra;  // [any, fixed 3, batch, KV head]
 };
 
-enum Variant : int32_t { kPlain = 0, kFull = 1 };
-enum Kernel : int { kPlainSse41, kPlainAvx2, kPlainAvx512, kPlainNarrow, kPlainF16, kFullSse41 };
+// Parameters of variant `every`, which returns every output, from two slices: tables with one axis
+// of each of the other kinds.
+struct EveryParams {
+  fovea_table position, row, feature, value_feature;
+  fovea_table allowed;  // of bool: [query row, key position]
+};
+
+enum Variant : int32_t { kPlain = 0, kFull = 1, kEvery = 2 };
+enum Kernel : int {
+  kPlainSse41,
+  kPlainAvx2,
+  kPlainAvx512,
+  kPlainNarrow,
+  kPlainF16,
+  kFullSse41,
+  kEverySse41
+};
 
 constexpr int32_t kBlockRows = 8;
 constexpr size_t kScratchBytes = 1000;
@@ -54,7 +74,8 @@ fovea_library_info fake_library();
 int pool_calls();
 int pool_tasks();
 
-// A valid call of a variant with its memory. Every field may be changed before run().
+// A valid call of a variant with its memory. d_qk is 4, d_v as well, but 2 for `every`. Every field
+// may be changed before run().
 struct Attention {
   explicit Attention(Variant which = kPlain, int64_t b = 2, int64_t hq = 4, int64_t hkv = 2,
                      int64_t sq = 20, int64_t skv = 12);
@@ -66,11 +87,15 @@ struct Attention {
 
   Variant variant;
   fovea_library_info library;
-  std::vector<float> q, k, v, out, lse;
+  int64_t d_v;
+  std::vector<float> q, k, v, out, lse, row_max, row_sum, probabilities;
   std::vector<float> slope, bias, extra;
   float scale = 0.5F;
   std::vector<int32_t> q_len, kv_len, q_offset;
+  std::vector<float> position, row, feature, value_feature;
+  std::vector<unsigned char> allowed;
   FullParams params = {};
+  EveryParams every = {};
   const void* params_pointer;
   Exec exec;
   Call call;

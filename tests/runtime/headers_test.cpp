@@ -24,7 +24,8 @@ TEST(Headers, CallLayoutOfTheFirstVersion) {
   EXPECT_EQ(offsetof(fovea_call, exec), 472U);
   EXPECT_EQ(detail::kFirstCallSize, 480U);
   EXPECT_EQ(detail::kFirstExecSize, 56U);
-  EXPECT_EQ(sizeof(fovea_call), 480U);
+  EXPECT_EQ(offsetof(fovea_call, row_max), 480U);
+  EXPECT_EQ(sizeof(fovea_call), 720U);
   EXPECT_EQ(sizeof(fovea_exec), 56U);
 }
 
@@ -57,6 +58,12 @@ TEST(CxxHeader, Builders) {
   EXPECT_EQ(tensor(halves, {1, 1, 2, 2}).dtype, FOVEA_BF16);
   EXPECT_EQ(tensor(halves, {1, 1, 2, 2}, {0, 0, 9, 1}).stride[2], 9);
   EXPECT_EQ(lse_tensor(data, 2, 3, 4).stride[0], 12);
+  EXPECT_EQ(row_max_tensor(data, 2, 3, 4).stride[0], 12);
+  EXPECT_EQ(row_sum_tensor(data, 2, 3, 4).stride[1], 4);
+  const fovea_tensor weights = probabilities_tensor(data, 2, 3, 4, 2);
+  EXPECT_EQ(weights.extent[3], 2);
+  EXPECT_EQ(weights.stride[0], 24);
+  EXPECT_EQ(weights.stride[3], 1);
   const fovea_table t = table(data, 2, 3, 4);
   EXPECT_EQ(t.extent[2], 4);
   EXPECT_EQ(t.extent[3], 0);

@@ -117,6 +117,63 @@ const CheckRow kRows[] = {
      [](Attention& a) { a.params.slope.stride[0] = INT64_C(1) << 31; },
      FOVEA_UNSUPPORTED,
      {"params.slope.stride[0] = 2147483648", "2147483647"}},
+    {"position_extent_below_queries",
+     kEvery,
+     [](Attention& a) {
+       a.q_offset = {0, 5}, a.call.q_offset = a.q_offset.data();
+       a.every.position.extent[0] = 24;
+     },
+     kInvalid,
+     {"params.position.extent[0] = 24: allowed: at least 25 (every query position, q_offset + "
+      "q_len, and every key position, k.extent[2])"}},
+    {"position_extent_below_keys",
+     kEvery,
+     [](Attention& a) {
+       a.q_offset = {-20, -20}, a.call.q_offset = a.q_offset.data();
+       a.every.position.extent[0] = 11;
+     },
+     kInvalid,
+     {"params.position.extent[0] = 11: allowed: at least 12 (every query position"}},
+    {"row_extent_below",
+     kEvery,
+     [](Attention& a) { a.every.row.extent[0] = 19; },
+     kInvalid,
+     {"params.row.extent[0] = 19: allowed: 20 (the query rows, q.extent[2])"}},
+    {"row_extent_above",
+     kEvery,
+     [](Attention& a) { a.every.row.extent[0] = 21; },
+     kInvalid,
+     {"params.row.extent[0] = 21: allowed: 20 (the query rows, q.extent[2])"}},
+    {"feature_extent",
+     kEvery,
+     [](Attention& a) { a.every.feature.extent[0] = 2; },
+     kInvalid,
+     {"params.feature.extent[0] = 2: allowed: 4 (the features of q and k, q.extent[3])"}},
+    {"value_feature_extent",
+     kEvery,
+     [](Attention& a) { a.every.value_feature.extent[0] = 4; },
+     kInvalid,
+     {"params.value_feature.extent[0] = 4: allowed: 2 (the features of v and out, v.extent[3])"}},
+    {"i32_table_misaligned",
+     kEvery,
+     [](Attention& a) { a.every.row.data = reinterpret_cast<char*>(a.row.data()) + 1; },
+     kInvalid,
+     {"params.row.data = 0x", "must be a multiple of the element size, 4 bytes"}},
+    {"bool_table_null",
+     kEvery,
+     [](Attention& a) { a.every.allowed.data = nullptr; },
+     kInvalid,
+     {"params.allowed.data is NULL: the table has elements"}},
+    {"bool_table_stride_above_int32",
+     kEvery,
+     [](Attention& a) { a.every.allowed.stride[0] = INT64_C(1) << 31; },
+     FOVEA_UNSUPPORTED,
+     {"params.allowed.stride[0] = 2147483648: supported: -2147483648 to 2147483647 elements"}},
+    {"bool_table_reach",
+     kEvery,
+     [](Attention& a) { a.every.allowed.data = at_address<void>(UINTPTR_MAX - 100); },
+     kInvalid,
+     {"params.allowed.stride: with these extents the table reaches outside of the address space"}},
     {"out_over_table",
      kFull,
      [](Attention& a) { a.params.bias.data = a.out.data() + 8; },
@@ -130,7 +187,7 @@ const CheckRow kRows[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, ParameterCheck, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace fovea::test

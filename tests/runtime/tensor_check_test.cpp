@@ -298,7 +298,7 @@ const CheckRow kRows[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, TensorCheck, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace fovea::test

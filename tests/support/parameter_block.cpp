@@ -9,8 +9,16 @@
 namespace fovea::test {
 namespace {
 
-int64_t draw_extent(const fovea_parameter_info& info, int32_t axis, const CallSetup& setup,
-                    Random& random) {
+int64_t query_positions(const CallSetup& setup) {
+  int64_t end = 1;
+  for (int64_t b = 0; b < setup.batch; ++b) {
+    end = std::max(end, setup.q_offset_of(b) + setup.q_len_of(b));
+  }
+  return end;
+}
+
+int64_t draw_extent(const fovea_parameter_info& info, int32_t axis, const TestKernel& kernel,
+                    const CallSetup& setup, Random& random) {
   const int64_t extra = random.chance(0.5) ? 0 : random.integer(1, 3);
   switch (info.axes[axis]) {
     case FOVEA_AXIS_FIXED:
@@ -21,15 +29,18 @@ int64_t draw_extent(const fovea_parameter_info& info, int32_t axis, const CallSe
       return setup.heads;
     case FOVEA_AXIS_KV_HEAD:
       return setup.kv_heads;
-    case FOVEA_AXIS_QUERY: {
-      int64_t end = 1;
-      for (int64_t b = 0; b < setup.batch; ++b) {
-        end = std::max(end, setup.q_offset_of(b) + setup.q_len_of(b));
-      }
-      return end + extra;
-    }
+    case FOVEA_AXIS_QUERY:
+      return query_positions(setup) + extra;
     case FOVEA_AXIS_KEY:
       return setup.kv_rows + extra;
+    case FOVEA_AXIS_POSITION:
+      return std::max(query_positions(setup), setup.kv_rows) + extra;
+    case FOVEA_AXIS_ROW:
+      return setup.q_rows;
+    case FOVEA_AXIS_FEATURE:
+      return kernel.info().d_qk;
+    case FOVEA_AXIS_VALUE_FEATURE:
+      return kernel.info().d_v;
     case FOVEA_AXIS_ANY:
       break;
   }
@@ -44,8 +55,26 @@ struct IntegerRange {
         last(static_cast<int64_t>(std::min(info.maximum, 0x1p30))) {}
 };
 
+int64_t entry_size(const fovea_parameter_info& info) { return info.dtype == FOVEA_U8 ? 1 : 4; }
+
+// Flags as often as lengths; a true bool is any byte but 0.
+double draw_entry(const fovea_parameter_info& info, int64_t largest, Random& random) {
+  switch (info.dtype) {
+    case FOVEA_I32:
+      return static_cast<double>(random.integer(0, largest));
+    case FOVEA_U8:
+      return static_cast<double>(random.chance(0.5)   ? 0
+                                 : random.chance(0.5) ? 1
+                                                      : random.integer(1, 255));
+    default:
+      return random.real(-1, 1);
+  }
+}
+
 void write_entry(unsigned char* at, fovea_dtype dtype, double value) {
-  if (dtype == FOVEA_I32) {
+  if (dtype == FOVEA_U8) {
+    *at = static_cast<unsigned char>(value);
+  } else if (dtype == FOVEA_I32) {
     const auto entry = static_cast<int32_t>(value);
     std::memcpy(at, &entry, sizeof(entry));
   } else {
@@ -56,9 +85,9 @@ void write_entry(unsigned char* at, fovea_dtype dtype, double value) {
 
 }  // namespace
 
-ParameterBlock::ParameterBlock(const fovea_variant_info& variant, const CallSetup& setup,
-                               Random& random)
-    : variant_(&variant), bytes_(8) {
+ParameterBlock::ParameterBlock(const TestKernel& kernel, const CallSetup& setup, Random& random)
+    : kernel_(kernel), variant_(&kernel.variant()), bytes_(8) {
+  const fovea_variant_info& variant = *variant_;
   for (int32_t i = 0; i < variant.parameter_count; ++i) {
     const fovea_parameter_info& info = variant.parameters[i];
     const size_t size = info.kind == FOVEA_TABLE ? sizeof(fovea_table) : 4;
@@ -98,7 +127,7 @@ void ParameterBlock::draw_table_(const fovea_parameter_info& info, const CallSet
   fovea_table table = {};
   int64_t elements = 1, last = 0, first = 0;
   for (int32_t axis = info.rank - 1; axis >= 0; --axis) {
-    const int64_t extent = draw_extent(info, axis, setup, random);
+    const int64_t extent = draw_extent(info, axis, kernel_, setup, random);
     const int64_t step = elements + (random.chance(0.2) ? random.integer(1, 5) : 0);
     const bool shared = random.chance(0.05), reversed = random.chance(0.1);
     table.extent[axis] = extent;
@@ -111,16 +140,15 @@ void ParameterBlock::draw_table_(const fovea_parameter_info& info, const CallSet
   bool is_empty = false;
   for (int32_t axis = 0; axis < info.rank; ++axis) is_empty = is_empty || table.extent[axis] == 0;
   if (is_empty) last = -1, first = 0;
-  auto memory = std::make_shared<GuardedMemory>(static_cast<size_t>(last + 1) * 4,
+  const int64_t size = entry_size(info);
+  auto memory = std::make_shared<GuardedMemory>(static_cast<size_t>((last + 1) * size),
                                                 random.chance(0.3) ? Edge::Start : Edge::End);
-  // Flags as often as lengths; gaps hold numbers as well, which no index reaches.
+  // Gaps hold numbers as well, which no index reaches.
   const int64_t largest = random.chance(0.4) ? 1 : setup.kv_rows + 2;
   for (int64_t i = 0; i <= last; ++i) {
-    write_entry(memory->data() + i * 4, info.dtype,
-                info.dtype == FOVEA_I32 ? static_cast<double>(random.integer(0, largest))
-                                        : random.real(-1, 1));
+    write_entry(memory->data() + i * size, info.dtype, draw_entry(info, largest, random));
   }
-  table.data = memory->data() + first * 4;
+  table.data = memory->data() + first * size;
   std::memcpy(&bytes_[info.offset], &table, sizeof(table));
   tables_[info.name] = std::move(memory);
 }
@@ -159,9 +187,10 @@ void ParameterBlock::set_table(const std::string& name, const std::vector<int64_
     table.stride[axis] = step;
     step *= table.extent[axis];
   }
-  auto memory = std::make_shared<GuardedMemory>(entries.size() * 4, Edge::End);
+  const auto size = static_cast<size_t>(entry_size(info));
+  auto memory = std::make_shared<GuardedMemory>(entries.size() * size, Edge::End);
   for (size_t i = 0; i < entries.size(); ++i) {
-    write_entry(memory->data() + i * 4, info.dtype, entries[i]);
+    write_entry(memory->data() + i * size, info.dtype, entries[i]);
   }
   table.data = memory->data();
   std::memcpy(&bytes_[info.offset], &table, sizeof(table));

@@ -18,7 +18,7 @@ class ParameterBlock {
  public:
   // Numbers within the declared ranges; tables of the demanded extents (or a little more where that
   // is allowed) in guarded memory, with strides of every kind.
-  ParameterBlock(const fovea_variant_info& variant, const CallSetup& setup, Random& random);
+  ParameterBlock(const TestKernel& kernel, const CallSetup& setup, Random& random);
 
   const void* data() const { return bytes_.data(); }
   void set(const std::string& name, double value);
@@ -35,6 +35,7 @@ class ParameterBlock {
   void draw_scalar_(const fovea_parameter_info& info, const CallSetup& setup, Random& random);
   void draw_table_(const fovea_parameter_info& info, const CallSetup& setup, Random& random);
 
+  TestKernel kernel_;
   const fovea_variant_info* variant_;
   std::vector<unsigned char> bytes_;
   std::map<std::string, std::shared_ptr<GuardedMemory>> tables_;

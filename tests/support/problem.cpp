@@ -36,18 +36,25 @@ std::string difference(const char* name, const std::vector<float>& got,
 
 ParameterBlock fixed_parameters(const TestKernel& kernel, const CallSetup& setup) {
   Random random(kernel.variant_name(), 0);
-  return {kernel.variant(), setup, random};
+  return {kernel, setup, random};
 }
 
 }  // namespace
 
 std::string bit_difference(const Results& got, const Results& expected) {
-  const std::string out = difference("out", got.out, expected.out);
-  return out.empty() ? difference("lse", got.lse, expected.lse) : out;
+  const std::string differences[] = {
+      difference("out", got.out, expected.out), difference("lse", got.lse, expected.lse),
+      difference("row_max", got.row_max, expected.row_max),
+      difference("row_sum", got.row_sum, expected.row_sum),
+      difference("probabilities", got.probabilities, expected.probabilities)};
+  for (const std::string& text : differences) {
+    if (!text.empty()) return text;
+  }
+  return "";
 }
 
 Problem::Problem(const TestKernel& kernel, const CallSetup& setup, Random& random)
-    : params(kernel.variant(), setup, random), kernel_(kernel), setup_(setup) {
+    : params(kernel, setup, random), kernel_(kernel), setup_(setup) {
   allocate_();
   const auto number = [&](int64_t, int64_t, int64_t, int64_t) {
     return static_cast<double>(setup.spread * random.normal());
@@ -99,6 +106,10 @@ void Problem::allocate_() {
   }
   out = {{s.batch, s.heads, s.q_rows, d_v}, s.out, stored_q};
   if (s.wants_lse) lse = {{s.batch, s.heads, s.q_rows, 1}, s.lse, stored_q};
+  if (s.wants_row_max) row_max = {{s.batch, s.heads, s.q_rows, 1}, s.row_max, stored_q};
+  if (s.wants_row_sum) row_sum = {{s.batch, s.heads, s.q_rows, 1}, s.row_sum, stored_q};
+  if (s.wants_probabilities)
+    probabilities = {{s.batch, s.heads, s.q_rows, s.kv_rows}, s.probabilities, stored_q};
 
   exec.size = sizeof(exec);
   exec.threads = s.threads;
@@ -109,6 +120,9 @@ void Problem::allocate_() {
   call.v = v.view();
   call.out = out.view();
   if (s.wants_lse) call.lse = lse.view();
+  if (s.wants_row_max) call.row_max = row_max.view();
+  if (s.wants_row_sum) call.row_sum = row_sum.view();
+  if (s.wants_probabilities) call.probabilities = probabilities.view();
   if (setup_.scale) call.scale = &*setup_.scale;
   if (!s.q_len.empty()) call.q_len = setup_.q_len.data();
   if (!s.kv_len.empty()) call.kv_len = setup_.kv_len.data();
@@ -149,27 +163,51 @@ void Problem::fill_(const StridedTensor& tensor, int64_t heads, const std::vecto
   }
 }
 
-fovea_status Problem::run() {
-  const auto forget = [](const StridedTensor& t) {
-    if (t.memory()) std::memset(t.memory()->data(), 0xff, t.memory()->size());
+std::vector<Problem::NamedOutput> Problem::wanted_outputs_() const {
+  const NamedOutput all[] = {
+      {"out", &out, &Results::out, false},
+      {"lse", &lse, &Results::lse, false},
+      {"row_max", &row_max, &Results::row_max, false},
+      {"row_sum", &row_sum, &Results::row_sum, false},
+      {"probabilities", &probabilities, &Results::probabilities, true},
   };
-  if (call.out.data == out.view().data) forget(out);
-  if (call.lse.data != nullptr) forget(lse);
+  std::vector<NamedOutput> wanted;
+  for (const NamedOutput& output : all) {
+    if (output.tensor->memory()) wanted.push_back(output);
+  }
+  if (call.out.data != out.view().data) wanted.front().tensor = &q;  // in place
+  return wanted;
+}
+
+int64_t Problem::written_(const NamedOutput& output, int64_t b) const {
+  return output.is_per_key ? setup_.kv_len_of(b) : output.tensor->view().extent[3];
+}
+
+fovea_status Problem::run() {
+  for (const NamedOutput& output : wanted_outputs_()) {
+    if (output.tensor == &q) continue;
+    std::memset(output.tensor->memory()->data(), 0xff, output.tensor->memory()->size());
+  }
   return fovea_variant_run(kernel_.library, kernel_.info().variant, &call, params.data());
 }
 
 Results Problem::results() const {
-  Results r{setup_.batch, setup_.heads, setup_.q_rows, kernel_.info().d_v, {}, {}};
-  const auto rows = static_cast<size_t>(r.batch * r.heads * r.rows);
-  r.out.assign(rows * static_cast<size_t>(r.d_v), pattern());
-  if (setup_.wants_lse) r.lse.assign(rows, pattern());
-  const StridedTensor& written = call.out.data == out.view().data ? out : q;  // or in place
-  for (int64_t b = 0; b < r.batch; ++b) {
-    for (int64_t h = 0; h < r.heads; ++h) {
-      for (int64_t i = 0; i < setup_.q_len_of(b); ++i) {
-        std::copy_n(&written.at(b, h, i), r.d_v,
-                    &r.out[r.row(b, h, i) * static_cast<size_t>(r.d_v)]);
-        if (setup_.wants_lse) r.lse[r.row(b, h, i)] = lse.at(b, h, i);
+  Results r;
+  r.batch = setup_.batch;
+  r.heads = setup_.heads;
+  r.rows = setup_.q_rows;
+  r.d_v = kernel_.info().d_v;
+  r.keys = setup_.kv_rows;
+  for (const NamedOutput& output : wanted_outputs_()) {
+    const int64_t width = output.tensor->view().extent[3];
+    std::vector<float>& dense = r.*output.dense;
+    dense.assign(static_cast<size_t>(r.batch * r.heads * r.rows * width), pattern());
+    for (int64_t b = 0; b < r.batch; ++b) {
+      for (int64_t h = 0; h < r.heads; ++h) {
+        for (int64_t i = 0; i < setup_.q_len_of(b); ++i) {
+          float* row = dense.data() + r.row(b, h, i) * static_cast<size_t>(width);
+          for (int64_t d = 0; d < written_(output, b); ++d) row[d] = output.tensor->at(b, h, i, d);
+        }
       }
     }
   }
@@ -178,23 +216,24 @@ Results Problem::results() const {
 
 // Everything of an output's memory that is not one of its rows must hold the pattern still.
 std::string Problem::foreign_write_() const {
-  for (const StridedTensor* t : {&out, &lse}) {
-    const char* name = t == &out ? "out" : "lse";
-    if (!t->memory() || (t == &out && call.out.data != out.view().data)) continue;
-    if (!t->memory()->untouched_outside()) return std::string("written outside of ") + name;
-    std::vector<unsigned char> bytes(t->memory()->data(),
-                                     t->memory()->data() + t->memory()->size());
-    const auto features = static_cast<size_t>(t->view().extent[3]);
+  for (const NamedOutput& output : wanted_outputs_()) {
+    const StridedTensor& t = *output.tensor;
+    if (&t == &q) continue;
+    if (!t.memory()->untouched_outside()) return std::string("written outside of ") + output.name;
+    std::vector<unsigned char> bytes(t.memory()->data(), t.memory()->data() + t.memory()->size());
     for (int64_t b = 0; b < setup_.batch; ++b) {
       for (int64_t h = 0; h < setup_.heads; ++h) {
         for (int64_t i = 0; i < setup_.q_len_of(b); ++i) {
-          const auto* row = reinterpret_cast<const unsigned char*>(&t->at(b, h, i));
-          std::fill_n(bytes.begin() + (row - t->memory()->data()), features * 4, 0xff);
+          for (int64_t d = 0; d < written_(output, b); ++d) {
+            const auto* element = reinterpret_cast<const unsigned char*>(&t.at(b, h, i, d));
+            std::fill_n(bytes.begin() + (element - t.memory()->data()), 4, 0xff);
+          }
         }
       }
     }
     if (!std::all_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c == 0xff; })) {
-      return std::string("written between the rows of ") + name + ", or past q_len";
+      return std::string("written between the elements of ") + output.name +
+             ", or past q_len or kv_len";
     }
   }
   if (workspace_ && !workspace_->untouched_outside()) return "written outside of the workspace";

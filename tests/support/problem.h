@@ -13,17 +13,21 @@
 
 namespace fovea::test {
 
-// What a call wrote, dense: out [B, Hq, Sq, d_v], lse [B, Hq, Sq] (empty if not wanted). Rows that
-// are not to be written keep the fill pattern.
+// What a call wrote, dense: out [B, Hq, Sq, d_v], lse, row_max and row_sum [B, Hq, Sq],
+// probabilities [B, Hq, Sq, Skv] (empty if not wanted). What is not to be written keeps the fill
+// pattern.
 struct Results {
-  int64_t batch = 0, heads = 0, rows = 0, d_v = 0;
-  std::vector<float> out, lse;
+  int64_t batch = 0, heads = 0, rows = 0, d_v = 0, keys = 0;
+  std::vector<float> out, lse, row_max, row_sum, probabilities;
 
   size_t row(int64_t b, int64_t h, int64_t i) const {
     return static_cast<size_t>((b * heads + h) * rows + i);
   }
   float at(int64_t b, int64_t h, int64_t i, int64_t d = 0) const {
     return out[row(b, h, i) * static_cast<size_t>(d_v) + static_cast<size_t>(d)];
+  }
+  float probability(int64_t b, int64_t h, int64_t i, int64_t key) const {
+    return probabilities[row(b, h, i) * static_cast<size_t>(keys) + static_cast<size_t>(key)];
   }
 };
 
@@ -58,12 +62,22 @@ class Problem {
   const CallSetup& setup() const { return setup_; }
   std::string text() const;  // all that is needed to see the case
 
-  StridedTensor q, k, v, out, lse;
+  StridedTensor q, k, v, out, lse, row_max, row_sum, probabilities;
   ParameterBlock params;
   fovea_call call = {};
   fovea_exec exec = {};
 
  private:
+  // An output as the call has it now, and where Results keeps it.
+  struct NamedOutput {
+    const char* name;
+    const StridedTensor* tensor;
+    std::vector<float> Results::* dense;
+    bool is_per_key;
+  };
+  std::vector<NamedOutput> wanted_outputs_() const;
+  // Elements of a row that a call writes.
+  int64_t written_(const NamedOutput& output, int64_t b) const;
   void allocate_();
   std::vector<int64_t> q_lens_() const;
   std::vector<int64_t> kv_lens_() const;

@@ -63,6 +63,9 @@ std::string CallSetup::text() const {
   t += packed ? " packed" : " q" + q.text() + " k" + k.text() + " v" + v.text();
   t += " out" + out.text();
   if (wants_lse) t += " lse" + lse.text();
+  if (wants_row_max) t += " row_max" + row_max.text();
+  if (wants_row_sum) t += " row_sum" + row_sum.text();
+  if (wants_probabilities) t += " probabilities" + probabilities.text();
   if (unreadable_tail) t += " unreadable tail";
   return t + (workspace == Workspace::Exact ? " workspace" : "");
 }
@@ -76,12 +79,22 @@ CallSetup plain_setup(int64_t q_rows, int64_t kv_rows, int64_t heads, int64_t kv
   return s;
 }
 
+void want_all_outputs(CallSetup& s, const fovea_variant_info& variant) {
+  s.wants_lse = (variant.outputs & FOVEA_OUTPUT_LSE) != 0;
+  s.wants_row_max = (variant.outputs & FOVEA_OUTPUT_ROW_MAX) != 0;
+  s.wants_row_sum = (variant.outputs & FOVEA_OUTPUT_ROW_SUM) != 0;
+  s.wants_probabilities = (variant.outputs & FOVEA_OUTPUT_PROBABILITIES) != 0;
+}
+
 void random_layouts(CallSetup& s, const TestKernel& kernel, Random& random) {
   s.q = random_layout(random, true);
   s.k = random_layout(random, true);
   s.v = random_layout(random, true);
   s.out = random_layout(random, false);
   s.lse = random_layout(random, false);
+  for (Layout* layout : {&s.row_max, &s.row_sum, &s.probabilities})
+    *layout = random_layout(random, false);
+  s.probabilities.last_stride = random.pick<int64_t>({1, 1, 2, 3, -1, -2});
   s.packed = kernel.info().d_qk == kernel.info().d_v && s.q_rows == s.kv_rows && random.chance(0.5);
 }
 
@@ -111,7 +124,10 @@ CallSetup random_setup(const TestKernel& kernel, Random& random) {
   if (random.chance(0.4)) random_offsets(s, random);
   if (random.chance(0.25)) s.scale = static_cast<float>(random.pick({0.0, -0.25, 0.3, 1.0}));
   s.spread = static_cast<float>(random.pick({0.3, 1.0, 1.0, 2.0}));
-  s.wants_lse = kernel.variant().returns_lse != 0 && random.chance(0.75);
+  want_all_outputs(s, kernel.variant());
+  for (bool* wanted : {&s.wants_lse, &s.wants_row_max, &s.wants_row_sum, &s.wants_probabilities}) {
+    *wanted = *wanted && random.chance(0.75);
+  }
   s.threads = random.chance(0.2) ? 3 : 1;
   if (random.chance(0.3)) s.workspace = Workspace::Exact;
   random_layouts(s, kernel, random);

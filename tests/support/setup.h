@@ -18,9 +18,9 @@ enum class Workspace { None, Exact };
 
 struct CallSetup {
   int64_t batch = 1, heads = 1, kv_heads = 1, q_rows = 1, kv_rows = 1;
-  Layout q, k, v, out, lse;
+  Layout q, k, v, out, lse, row_max, row_sum, probabilities;
   bool packed = false;  // q, k and v interleaved in one array [b, s, heads of q, k, v, d]
-  bool wants_lse = true;
+  bool wants_lse = true, wants_row_max = false, wants_row_sum = false, wants_probabilities = false;
   // Rows past the lengths do not exist in memory, though the extents count them.
   bool unreadable_tail = false;
   std::vector<int32_t> q_len, kv_len, q_offset;  // empty: NULL
@@ -39,6 +39,9 @@ struct CallSetup {
 
 // One sequence, dense.
 CallSetup plain_setup(int64_t q_rows, int64_t kv_rows, int64_t heads = 1, int64_t kv_heads = 1);
+
+// Wants all that the variant returns.
+void want_all_outputs(CallSetup& setup, const fovea_variant_info& variant);
 
 // Lengths around the blocks of the kernel, batches, grouped heads, layouts, offsets and scales of
 // every kind, within a bound of work.

@@ -16,6 +16,7 @@ std::string Layout::text() const {
     if (shared[axis]) result += " shared";
     result += ' ';
   }
+  if (last_stride != 1) result += "last*" + std::to_string(last_stride) + " ";
   return result + (edge == Edge::Start ? "start+" : "end-") + std::to_string(distance) + "]";
 }
 
@@ -36,13 +37,15 @@ StridedTensor::StridedTensor(const std::array<int64_t, 4>& extent, const Layout&
                              int64_t stored_rows) {
   view_.dtype = FOVEA_F32;
   std::copy(extent.begin(), extent.end(), view_.extent);
-  view_.stride[3] = 1;
+  view_.stride[3] = layout.last_stride;
   const bool has_elements =
       std::all_of(extent.begin(), extent.end(), [](int64_t n) { return n > 0; });
   std::array<int64_t, 3> stored = {extent[0], extent[1], stored_rows < 0 ? extent[2] : stored_rows};
   // From the innermost axis outwards; the size ends with the last element, without the gaps after
   // it.
-  int64_t item = extent[3], first = 0, last = extent[3];
+  const int64_t before_last = std::max<int64_t>(extent[3] - 1, 0) * std::abs(layout.last_stride);
+  int64_t item = extent[3] > 0 ? before_last + 1 : 0, last = item;
+  int64_t first = layout.last_stride < 0 ? before_last : 0;
   for (int i = 2; i >= 0; --i) {
     const int axis = layout.order[i];
     const int64_t count = layout.shared[axis] ? std::min<int64_t>(stored[axis], 1) : stored[axis];

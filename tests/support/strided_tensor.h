@@ -23,6 +23,7 @@ struct Layout {
   std::array<bool, 3> shared = {};       // stride 0: all items of the axis are one
   Edge edge = Edge::End;                 // which unreadable page the elements lie against
   int64_t distance = 0;                  // elements between them and that page
+  int64_t last_stride = 1;               // of the last axis, positive or negative
   std::string text() const;
 };
 
@@ -48,8 +49,8 @@ class StridedTensor {
 
   const fovea_tensor& view() const { return view_; }
   float& at(int64_t b, int64_t h, int64_t row, int64_t d = 0) const {
-    return static_cast<float*>(
-        view_.data)[b * view_.stride[0] + h * view_.stride[1] + row * view_.stride[2] + d];
+    return static_cast<float*>(view_.data)[b * view_.stride[0] + h * view_.stride[1] +
+                                           row * view_.stride[2] + d * view_.stride[3]];
   }
   const std::shared_ptr<GuardedMemory>& memory() const { return memory_; }
 

@@ -20,7 +20,7 @@ extern "C" {
 #define FOVEA_VERSION_PATCH 0
 
 /* Raised when the layout of a structure shared with generated code changes. */
-#define FOVEA_ABI_VERSION 1
+#define FOVEA_ABI_VERSION 2
 
 /* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says
  * what to change. */
@@ -49,7 +49,8 @@ typedef enum fovea_dtype {
 
 /* A strided view: axes batch, head, row, feature. Strides count elements, may be 0 (broadcast) on
  * inputs and negative on batch, head and row; the feature stride must be 1 (or anything if
- * extent[3] is 1). data points at element (0,0,0,0). */
+ * extent[3] is 1). data points at element (0,0,0,0). The last axis of `probabilities` is the key,
+ * with any stride but 0. */
 typedef struct fovea_tensor {
   void* data;
   fovea_dtype dtype;
@@ -58,7 +59,8 @@ typedef struct fovea_tensor {
 } fovea_tensor;
 
 /* A run-time table of a variant (v.table): up to four axes in the order of its declaration. A
- * stride of 0 broadcasts. */
+ * stride of 0 broadcasts. Entries are float or int32_t, of a table of bool unsigned char: 0 is
+ * false, anything else true. */
 typedef struct fovea_table {
   const void* data;
   int64_t extent[4]; /* unused axes: 0 */
@@ -101,18 +103,22 @@ typedef struct fovea_exec {
  *   k    [B, Hkv, Skv, d_qk]
  *   v    [B, Hkv, Skv, d_v]
  *   out  [B, Hq,  Sq,  d_v]
- *   lse  [B, Hq,  Sq,  1]    always f32; all others share one type
+ *   lse, row_max, row_sum   [B, Hq, Sq, 1]     always f32; all others share one type
+ *   probabilities           [B, Hq, Sq, Skv]   f32
  *
  * Hq must be a multiple of Hkv; query head h reads KV head h / (Hq / Hkv). Elements of an output
  * must not share memory. out may be exactly q (same data, extents and strides); otherwise outputs
  * must not overlap inputs, tables or each other. With B, Hq or Sq = 0 a call does nothing and
  * succeeds. Structures of an older version, known by their size, are read as if the rest were zero.
- */
+ *
+ * lse, row_max, row_sum and probabilities are there for variants that return them. A sink counts in
+ * all of them; a row without any key (and sink) gets -inf, -inf, 0 and zeros. */
 typedef struct fovea_call {
   uint32_t size; /* sizeof(fovea_call) */
   fovea_tensor q, k, v, out;
-  fovea_tensor lse;   /* natural-log sum of exponentials; data NULL: not wanted */
-  const float* scale; /* any finite number; NULL: 1/sqrt(d_qk) */
+  fovea_tensor lse; /* natural-log sum of exponentials; data NULL: not wanted */
+  /* Any finite number; NULL: 1/sqrt(d_qk), of a variant with n slices 1/sqrt(d_qk / n). */
+  const float* scale;
 
   /* [B] each, may be NULL. Rows of each sequence, 0 to Sq; NULL: Sq. Output rows past q_len[b] are
    * left untouched. */
@@ -128,6 +134,12 @@ typedef struct fovea_call {
   void* workspace;            /* any alignment; NULL: from the allocator while the call runs */
   size_t workspace_size;      /* bytes */
   const fovea_exec* exec;     /* NULL: defaults */
+
+  /* Data NULL: not wanted; so in calls whose size ends before them. */
+  fovea_tensor row_max; /* the largest logit of each row */
+  fovea_tensor row_sum; /* the sum of e^(logit - row_max), or of a variant's own weights */
+  /* The normalised weights. Left untouched: keys from kv_len[b], rows from q_len[b] on. */
+  fovea_tensor probabilities;
 } fovea_call;
 
 /* This thread's last error: the field, its value and what is allowed. Never NULL; empty after a

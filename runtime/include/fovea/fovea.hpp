@@ -66,7 +66,7 @@ struct Strides {
   std::int64_t batch, head, row, feature;
 };
 
-/// A view with any strides. Inputs may be const: the library writes to out and lse only.
+/// A view with any strides. Inputs may be const: the library writes to outputs only.
 inline fovea_tensor tensor(const void* data, fovea_dtype dtype, const Shape& shape,
                            const Strides& strides) {
   fovea_tensor result = {};
@@ -116,8 +116,25 @@ inline fovea_tensor lse_tensor(float* data, std::int64_t batch, std::int64_t hea
   return tensor(data, Shape{batch, heads, rows, 1});
 }
 
-/// Tables of one to four axes in the order of their declaration, the last axis dense. For other
-/// strides, broadcast included, set stride[] of the result.
+/// The largest logit and the sum of weights, of the same shape.
+inline fovea_tensor row_max_tensor(float* data, std::int64_t batch, std::int64_t heads,
+                                   std::int64_t rows) {
+  return lse_tensor(data, batch, heads, rows);
+}
+inline fovea_tensor row_sum_tensor(float* data, std::int64_t batch, std::int64_t heads,
+                                   std::int64_t rows) {
+  return lse_tensor(data, batch, heads, rows);
+}
+
+/// Normalised weights, dense [batch, query head, query row, key] f32.
+inline fovea_tensor probabilities_tensor(float* data, std::int64_t batch, std::int64_t heads,
+                                         std::int64_t rows, std::int64_t keys) {
+  return tensor(data, Shape{batch, heads, rows, keys});
+}
+
+/// Tables of one to four axes in the order of their declaration, the last axis dense. Entries of
+/// tables of bool are unsigned char (or bool where it has one byte). For other strides, broadcast
+/// included, set stride[] of the result.
 template <typename T>
 fovea_table table(const T* data, std::int64_t n0) {
   return {data, {n0, 0, 0, 0}, {1, 0, 0, 0}};
@@ -156,7 +173,8 @@ struct Exec : fovea_exec {
 };
 
 /// One attention call: q [B, Hq, Sq, d_qk], k [B, Hkv, Skv, d_qk], v [B, Hkv, Skv, d_v],
-/// out [B, Hq, Sq, d_v]. Everything else (lse, scale, lengths, workspace, exec) is a field to set.
+/// out [B, Hq, Sq, d_v]. Everything else (lse and other outputs, scale, lengths, workspace, exec)
+/// is a field to set.
 struct Call : fovea_call {
   Call() : fovea_call() { size = sizeof(fovea_call); }
   Call(const fovea_tensor& query, const fovea_tensor& key, const fovea_tensor& value,

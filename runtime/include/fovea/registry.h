@@ -27,9 +27,13 @@ typedef enum fovea_axis {
   FOVEA_AXIS_BATCH = 1, /* B */
   FOVEA_AXIS_HEAD = 2,  /* Hq */
   FOVEA_AXIS_KV_HEAD = 3,
-  FOVEA_AXIS_QUERY = 4, /* extent > every query position: >= q_offset + q_len of each sequence */
-  FOVEA_AXIS_KEY = 5,   /* extent > every key position: >= Skv */
-  FOVEA_AXIS_ANY = 6    /* any extent >= 1; indices are clamped into it */
+  FOVEA_AXIS_QUERY = 4,    /* extent > every query position: >= q_offset + q_len of each sequence */
+  FOVEA_AXIS_KEY = 5,      /* extent > every key position: >= Skv */
+  FOVEA_AXIS_ANY = 6,      /* any extent >= 1; indices are clamped into it */
+  FOVEA_AXIS_POSITION = 7, /* extent > every query and every key position */
+  FOVEA_AXIS_ROW = 8,      /* Sq */
+  FOVEA_AXIS_FEATURE = 9,  /* d_qk */
+  FOVEA_AXIS_VALUE_FEATURE = 10 /* d_v */
 } fovea_axis;
 
 typedef enum fovea_parameter_kind { FOVEA_SCALAR = 0, FOVEA_TABLE = 1 } fovea_parameter_kind;
@@ -37,7 +41,7 @@ typedef enum fovea_parameter_kind { FOVEA_SCALAR = 0, FOVEA_TABLE = 1 } fovea_pa
 typedef struct fovea_parameter_info {
   const char* name;
   fovea_parameter_kind kind;
-  fovea_dtype dtype;         /* FOVEA_F32 or FOVEA_I32 */
+  fovea_dtype dtype;         /* FOVEA_F32, FOVEA_I32, or FOVEA_U8 for tables of bool */
   size_t offset;             /* in the variant's params structure: float, int32_t or fovea_table */
   double minimum, maximum;   /* scalars: allowed range, -INFINITY/INFINITY when open; only finite */
   int32_t exclusive_minimum; /* scalars: minimum itself is not allowed */
@@ -49,12 +53,21 @@ typedef struct fovea_parameter_info {
 /* Descriptors of parameters live on the caller's stack during a call. */
 enum { FOVEA_MAX_PARAMETERS = 32 };
 
+/* Outputs besides the attention itself, as a set. */
+enum {
+  FOVEA_OUTPUT_LSE = 1,
+  FOVEA_OUTPUT_ROW_MAX = 2,
+  FOVEA_OUTPUT_ROW_SUM = 4,
+  FOVEA_OUTPUT_PROBABILITIES = 8
+};
+
 typedef struct fovea_variant_info {
   const char* name;
   uint64_t hash; /* of the canonical text of the declaration */
   const fovea_parameter_info* parameters;
   int32_t parameter_count; /* at most FOVEA_MAX_PARAMETERS */
-  int32_t returns_lse;
+  uint32_t outputs;        /* FOVEA_OUTPUT_… */
+  int32_t slices;          /* of query and key rows, 1: whole rows */
 } fovea_variant_info;
 
 /* A row of the target table, as compiled into the library. */
@@ -82,10 +95,13 @@ typedef struct fovea_target_info {
  *   11  scale float
  *   12  and on: every parameter in declaration order, tables with one dimension per axis
  *   then out [d_v, rows]
- *   then lse [rows] (f32), if the variant returns it
+ *   then, f32 and of those that the variant returns: lse [rows], row_max [rows], row_sum [rows],
+ *        probabilities [kv_len, rows] (dimension 0 is the key)
  *
- * Row strides and the strides of tables and lse are any int32. host is never NULL, also of empty
- * buffers, and an empty table arrives as a single zero. Row r of the item sits at position
+ * Row strides and the strides of tables and of the outputs after out are any int32. host is never
+ * NULL, also of empty buffers, and an empty table arrives as a single zero. An output of [rows]
+ * that the caller does not want is written to memory of the worker; probabilities that nobody wants
+ * have extent 0 in dimension 0. Row r of the item sits at position
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
  * Returns 0, or a Halide error code. */

@@ -12,15 +12,21 @@ extern "C" {
 #endif
 
 /* everything: one of each: scores in (0, 50], 100% of "keys".
- * variant hash fb929b935a5947e2; fills call.lse when it is given */
+ * From: nobody et al. 1999, arXiv:0000.00000.
+ * Differs from it in everything.
+ * 2 slices of d_qk: the default scale is 1/sqrt(d_qk / 2).
+ * Variant hash a817784f552bea00; fills call.lse, call.row_max, call.row_sum, call.probabilities where given. */
 typedef struct sample_everything_params {
   float cap; /* > 0 and <= 50 */
   float slope; /* any number */
   float offset; /* <= 0.1 */
-  int32_t window; /* >= 1 and <= 1073741824 */
+  int32_t window; /* keys, itself included; >= 1 and <= 1073741824 */
   int32_t shift; /* >= -3 and <= 3 */
-  fovea_table bias; /* float [B, Hq, every query position, every key position] */
-  fovea_table kind; /* int32_t [Hkv, 3, any] */
+  fovea_table bias; /* [B, Hq, every query position, every key position] of float */
+  fovea_table kind; /* [Hkv, 3, any] of int32_t */
+  fovea_table gate; /* factors of the query, without unit; [Sq, d_qk] of float */
+  fovea_table level; /* [d_v] of float */
+  fovea_table allowed; /* which keys a query may see; [every query and key position, every key position] of unsigned char, 0 is false */
 } sample_everything_params;
 fovea_status sample_everything(const fovea_call* call, const sample_everything_params* params);
 /* Bytes of call->workspace with which the call allocates nothing; 0: see fovea_last_message. */
@@ -29,7 +35,7 @@ size_t sample_everything_workspace(const fovea_call* call);
 fovea_status sample_everything_explain(const fovea_call* call, char* text, size_t capacity);
 
 /* plain.
- * variant hash aa995f3cffba2811; returns no lse: call.lse.data must be NULL */
+ * Variant hash aa995f3cffba2811; no output but call.out. */
 typedef struct sample_plain_params {
   char unused; /* no parameters; the pointer may be NULL */
 } sample_plain_params;

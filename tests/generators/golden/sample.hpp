@@ -11,6 +11,7 @@
 namespace sample {
 
 // one of each: scores in (0, 50], 100% of "keys".
+// From: nobody et al. 1999, arXiv:0000.00000.
 struct everything {
   using Params = sample_everything_params;
   static fovea::Status run(const fovea_call& call, const Params& params) {

@@ -27,11 +27,14 @@ const fovea_parameter_info parameters_of_everything[] = {
     {"shift", FOVEA_SCALAR, FOVEA_I32, offsetof(sample_everything_params, shift), -3, 3, 0, 0, {}, {}},
     {"bias", FOVEA_TABLE, FOVEA_F32, offsetof(sample_everything_params, bias), -INFINITY, INFINITY, 0, 4, {FOVEA_AXIS_BATCH, FOVEA_AXIS_HEAD, FOVEA_AXIS_QUERY, FOVEA_AXIS_KEY}, {0, 0, 0, 0}},
     {"kind", FOVEA_TABLE, FOVEA_I32, offsetof(sample_everything_params, kind), -INFINITY, INFINITY, 0, 3, {FOVEA_AXIS_KV_HEAD, FOVEA_AXIS_FIXED, FOVEA_AXIS_ANY}, {0, 3, 0}},
+    {"gate", FOVEA_TABLE, FOVEA_F32, offsetof(sample_everything_params, gate), -INFINITY, INFINITY, 0, 2, {FOVEA_AXIS_ROW, FOVEA_AXIS_FEATURE}, {0, 0}},
+    {"level", FOVEA_TABLE, FOVEA_F32, offsetof(sample_everything_params, level), -INFINITY, INFINITY, 0, 1, {FOVEA_AXIS_VALUE_FEATURE}, {0}},
+    {"allowed", FOVEA_TABLE, FOVEA_U8, offsetof(sample_everything_params, allowed), -INFINITY, INFINITY, 0, 2, {FOVEA_AXIS_POSITION, FOVEA_AXIS_KEY}, {0, 0}},
 };
 
 const fovea_variant_info variants[] = {
-    {"everything", UINT64_C(0xfb929b935a5947e2), parameters_of_everything, 7, 1},
-    {"plain", UINT64_C(0xaa995f3cffba2811), nullptr, 0, 0},
+    {"everything", UINT64_C(0xa817784f552bea00), parameters_of_everything, 10, FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX | FOVEA_OUTPUT_ROW_SUM | FOVEA_OUTPUT_PROBABILITIES, 2},
+    {"plain", UINT64_C(0xaa995f3cffba2811), nullptr, 0, 0, 1},
 };
 
 const fovea_target_info targets[] = {
