@@ -146,5 +146,33 @@ TEST(LibraryPlan, GeneratedNamesDoNotCollide) {
             "accepted");
 }
 
+// Slices of a row are equal: a head dimension that does not divide into them has no kernel.
+TEST(LibraryPlan, SlicesDivideTheFeaturesOfQueryAndKey) {
+  Variant thirds("thirds");
+  thirds.slices(3, [](const std::vector<Expr>& o, const Position&) { return o[0] + o[1] * o[2]; });
+  LibraryRequest request = good_request();
+  request.variants = {"thirds"};
+  request.head_dims = {"48/64", "96"};
+  EXPECT_EQ(plan_library(request, {thirds}).kernels.size(), 2u);
+  request.head_dims = {"96", "64/96"};
+  try {
+    plan_library(request, {thirds});
+    FAIL() << "accepted";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(),
+                 "head dimension '64/96': allowed is a d_qk that is a multiple of 3, the slices of "
+                 "variant thirds");
+  }
+}
+
+TEST(LibraryPlan, OutputsAreNamedInTheOrderOfTheKernels) {
+  Variant v("several");
+  v.returns(probabilities);
+  v.returns(row_max);
+  v.returns(lse);
+  EXPECT_EQ(output_names(v), (std::vector<std::string>{"lse", "row_max", "probabilities"}));
+  EXPECT_TRUE(output_names(Variant("plain")).empty());
+}
+
 }  // namespace
 }  // namespace fovea

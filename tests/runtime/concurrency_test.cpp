@@ -31,7 +31,7 @@ TEST(Concurrency, MixedCallsGiveWhatTheyGiveAlone) {
   forget_seen();
   on_many_threads([](int i) {
     for (int round = 0; round < 20; ++round) {
-      Attention a(i % 2 == 0 ? kPlain : kFull, 1 + i % 3, 4, 2, 5 + 7 * i, 3 + round);
+      Attention a(static_cast<Variant>(i % 3), 1 + i % 3, 4, 2, 5 + 7 * i, 3 + round);
       a.exec.threads = 1 + (i + round) % 3;
       const fovea_status status = a.run();
       ASSERT_EQ(status, FOVEA_OK) << fovea_last_message();
