@@ -4,11 +4,13 @@
 
 using namespace fovea;
 
-// `window` counts the current token, as in Mistral 7B (Jiang et al. 2023); FlashAttention's
-// window_size=(window-1, 0).
 FOVEA_VARIANT(causal_window, v) {
   auto window = v.scalar<int>("window").at_least(1);
+  window.describe("keys that a query sees, its own position counted").example(1024);
   v.summary("each token sees the last `window` tokens, itself included: Mistral");
+  v.source("Jiang et al. 2023, Mistral 7B, arXiv:2310.06825, section 2");
+  v.family("window");
+  v.note("window counts the token itself: FlashAttention's window_size=(window-1, 0)");
   v.keep(masks::last_tokens(window));
   v.returns(lse);
 }

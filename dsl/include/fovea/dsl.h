@@ -3,12 +3,18 @@
 #ifndef FOVEA_DSL_H
 #define FOVEA_DSL_H
 
+#include <fovea/dsl/example_entries.h>
 #include <fovea/dsl/masks.h>
 #include <fovea/dsl/normalizer.h>
 #include <fovea/dsl/parameter.h>
 #include <fovea/dsl/position.h>
+#include <fovea/dsl/positions.h>
 #include <fovea/dsl/register.h>
+#include <fovea/dsl/relative_bias.h>
+#include <fovea/dsl/rope.h>
 #include <fovea/dsl/row.h>
+#include <fovea/dsl/row_norm.h>
+#include <fovea/dsl/uniform.h>
 #include <fovea/dsl/variant.h>
 
 namespace fovea {

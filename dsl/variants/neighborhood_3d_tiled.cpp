@@ -1,0 +1,44 @@
+// neighborhood_3d_tiled.cpp: neighbourhood attention on a video stored tile after tile.
+// SPDX-License-Identifier: Apache-2.0
+#include <fovea/dsl.h>
+
+using namespace fovea;
+
+// The same set of pairs as neighborhood_3d.
+FOVEA_VARIANT(neighborhood_3d_tiled, v) {
+  auto depth = v.scalar<int>("depth").between(1, 1024);
+  auto height = v.scalar<int>("height").between(1, 1024);
+  auto width = v.scalar<int>("width").between(1, 1024);
+  auto tile_z = v.scalar<int>("tile_z").between(1, 1024);
+  auto tile_y = v.scalar<int>("tile_y").between(1, 1024);
+  auto tile_x = v.scalar<int>("tile_x").between(1, 1024);
+  auto size_z = v.scalar<int>("size_z").between(1, 1024);
+  auto size_y = v.scalar<int>("size_y").between(1, 1024);
+  auto size_x = v.scalar<int>("size_x").between(1, 1024);
+  // The largest cube that 4 x 4 x 4 tiles fill.
+  const auto side = [](const ExampleShape& s) {
+    double n = 4;
+    while (n < 1024 && (n + 4) * (n + 4) * (n + 4) <= static_cast<double>(s.kv_len)) n += 4;
+    return n;
+  };
+  depth.describe("frames of the video, a multiple of tile_z").example(side);
+  height.describe("rows of a frame, a multiple of tile_y").example(side);
+  width.describe("tokens of a row, a multiple of tile_x").example(side);
+  tile_z.describe("frames of a tile").example(4);
+  tile_y.describe("rows of a tile").example(4);
+  tile_x.describe("columns of a tile").example(4);
+  size_z.describe("frames that a query sees").example(5);
+  size_y.describe("rows that a query sees").example(7);
+  size_x.describe("columns that a query sees").example(7);
+  v.summary("a box of keys around each token of a video stored in tiles: NATTEN 3-D");
+  v.source(
+      "Hassani et al. 2025, Generalized Neighborhood Attention, arXiv:2504.16922 (token "
+      "permutation)");
+  v.family("grid");
+  v.note(
+      "q, k, v and the output have their tokens tile after tile; the video is a whole number of "
+      "tiles");
+  v.keep(masks::neighborhood(tile_major({depth, height, width}, {tile_z, tile_y, tile_x}),
+                             {depth, height, width}, {size_z, size_y, size_x}));
+  v.returns(lse);
+}
