@@ -12,7 +12,7 @@ set_target_properties(fovea PROPERTIES INSTALL_RPATH "${fovea_halide_library_dir
 install(DIRECTORY dsl/include/fovea runtime/include/fovea DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY runtime/src DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea/runtime)
 install(FILES runtime/sources.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea/runtime)
-install(DIRECTORY dsl/variants DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea FILES_MATCHING PATTERN "*.cpp")
+install(DIRECTORY dsl/variants dsl/presets DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea FILES_MATCHING PATTERN "*.cpp")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea)
 install(EXPORT foveaTargets NAMESPACE fovea:: DESTINATION ${fovea_cmake_dir})
 
