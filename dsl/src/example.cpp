@@ -1,13 +1,13 @@
 // example.cpp: examples turned into memory.
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-#include <fovea/dsl/diagnostics.h>
 #include <fovea/dsl/example.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+
+#include "example_rules.h"
 
 namespace fovea {
 namespace {
@@ -24,52 +24,7 @@ double closest_to_one(const Parameter& scalar) {
 
 double scalar_value(const Variant& variant, const Parameter& scalar, const ExampleShape& shape) {
   if (!scalar.example_scalar) return closest_to_one(scalar);
-  const double value = scalar.example_scalar(shape);
-  const bool allowed = value >= scalar.minimum && value <= scalar.maximum &&
-                       !(scalar.exclusive_minimum && value == scalar.minimum) &&
-                       !(scalar.type.is_int() && value != std::trunc(value));
-  if (!allowed) {
-    throw DeclarationError(
-        variant.name(), fmt::format("example of '{}'", scalar.name), fmt::format("{}", value),
-        fmt::format("{} in {}{}, {}]", scalar.type.is_int() ? "an integer" : "a number",
-                    scalar.exclusive_minimum ? "(" : "[", scalar.minimum, scalar.maximum),
-        "give a value of the declared range for every shape");
-  }
-  return value;
-}
-
-int64_t extent_of(const Variant& variant, const Parameter& table, const Axis& axis,
-                  const ExampleShape& shape) {
-  switch (axis.kind) {
-    case Axis::Kind::Fixed:
-      return axis.extent;
-    case Axis::Kind::Batch:
-      return shape.batch;
-    case Axis::Kind::Head:
-      return shape.heads;
-    case Axis::Kind::KvHead:
-      return shape.kv_heads;
-    // The last query sits at kv_len - 1, so both kinds of positions end there.
-    case Axis::Kind::Query:
-    case Axis::Kind::Key:
-    case Axis::Kind::Position:
-      return std::max<int64_t>(shape.kv_len, 1);
-    case Axis::Kind::Row:
-      return shape.q_len;
-    case Axis::Kind::Feature:
-      return shape.d_qk;
-    case Axis::Kind::ValueFeature:
-      return shape.d_v;
-    case Axis::Kind::Any:
-      break;
-  }
-  const int64_t extent = table.example_extent ? table.example_extent(shape) : 1;
-  if (extent < 1 || extent > INT32_MAX) {
-    throw DeclarationError(variant.name(), fmt::format("example extent of '{}'", table.name),
-                           fmt::format("{}", extent), "1 to 2147483647 entries",
-                           "give at least one entry for every shape");
-  }
-  return extent;
+  return detail::example_scalar(variant.name(), scalar, shape);
 }
 
 template <typename T>
@@ -78,7 +33,8 @@ void store(std::vector<std::byte>& entries, int64_t at, double value) {
   std::memcpy(&entries[static_cast<size_t>(at) * sizeof(T)], &entry, sizeof(T));
 }
 
-std::vector<std::byte> table_entries(const Parameter& table, const std::vector<int64_t>& extents,
+std::vector<std::byte> table_entries(const Variant& variant, const Parameter& table,
+                                     const std::vector<int64_t>& extents,
                                      const ExampleShape& shape) {
   int64_t count = 1;
   for (const int64_t extent : extents) count *= extent;
@@ -86,8 +42,9 @@ std::vector<std::byte> table_entries(const Parameter& table, const std::vector<i
   std::vector<std::byte> entries(static_cast<size_t>(count * table.type.bytes()));
   std::vector<int64_t> index(extents.size(), 0);
   for (int64_t at = 0; at < count; ++at) {
-    const double value =
-        table.example_entry ? table.example_entry(shape, index) : (is_bool ? 1.0 : 0.0);
+    const double value = table.example_entry
+                             ? detail::example_entry(variant.name(), table, shape, index)
+                             : (is_bool ? 1.0 : 0.0);
     if (is_bool) {
       store<uint8_t>(entries, at, value != 0 ? 1 : 0);
     } else if (table.type.is_float()) {
@@ -121,9 +78,9 @@ ExampleParameters::ExampleParameters(const Variant& variant, const ExampleShape&
     }
     std::vector<int64_t> extents;
     for (const Axis& axis : parameter->axes) {
-      extents.push_back(extent_of(variant, *parameter, axis, shape));
+      extents.push_back(detail::axis_extent(variant.name(), *parameter, axis, shape));
     }
-    tables_.push_back(table_entries(*parameter, extents, shape));
+    tables_.push_back(table_entries(variant, *parameter, extents, shape));
     value.table.data = tables_.back().data();
     int64_t stride = 1;
     for (size_t axis = extents.size(); axis-- > 0;) {

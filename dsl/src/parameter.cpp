@@ -5,12 +5,12 @@
 #include <fovea/dsl/parameter.h>
 #include <fovea/dsl/variant.h>
 
-#include "text_rules.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
+
+#include "expression_text.h"
+#include "text_rules.h"
 
 namespace fovea::detail {
 
@@ -25,14 +25,12 @@ Expr table_entry(const std::string& variant, const Parameter& table,
   std::vector<Expr> arguments;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Expr& index = indices[i];
-    if (!index.defined() || !index.type().is_int_or_uint()) {
-      std::ostringstream type;
-      if (index.defined()) type << index.type();
-      throw DeclarationError(variant, field,
-                             fmt::format("read with index {} of type {}", i,
-                                         index.defined() ? type.str() : "undefined"),
-                             "an index is an integer expression",
-                             "use p.head, p.q - p.k, … or cast<int>(…)");
+    if (!index.defined() || !index.type().is_int_or_uint() || index.type().is_bool()) {
+      throw DeclarationError(
+          variant, field,
+          fmt::format("read with index {} {}", i,
+                      index.defined() ? type_phrase(index) : "that is undefined"),
+          "an index is an integer expression", "use p.head, p.q - p.k, … or cast<int>(…)");
     }
     arguments.push_back(Halide::cast<int32_t>(index));
   }
@@ -52,7 +50,12 @@ Expr table_extent(const std::string& variant, const Parameter& table, int axis) 
 }
 
 void describe(const std::string& variant, Parameter& parameter, std::string text) {
-  require_line(variant, fmt::format("description of '{}'", parameter.name), text);
+  const std::string field = fmt::format("description of '{}'", parameter.name);
+  if (!parameter.description.empty()) {
+    throw DeclarationError(variant, field, fmt::format("'{}', given twice", text),
+                           "a parameter has one description", "keep one of the calls of describe");
+  }
+  require_line(variant, field, text);
   parameter.description = std::move(text);
 }
 

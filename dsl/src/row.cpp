@@ -1,10 +1,9 @@
 // row.cpp: the symbols of a row transform.
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 #include <fovea/dsl/diagnostics.h>
 #include <fovea/dsl/row.h>
 
-#include <sstream>
+#include "expression_text.h"
 
 namespace fovea {
 namespace {
@@ -13,13 +12,6 @@ namespace ir = Halide::Internal;
 
 Expr call(Halide::Type type, const char* name, std::vector<Expr> arguments) {
   return ir::Call::make(type, name, arguments, ir::Call::PureExtern);
-}
-
-std::string type_text(const Expr& e) {
-  if (!e.defined()) return "undefined";
-  std::ostringstream out;
-  out << "of type " << e.type();
-  return out.str();
 }
 
 class FindsReduction : public ir::IRGraphVisitor {
@@ -37,9 +29,12 @@ class FindsReduction : public ir::IRGraphVisitor {
 }  // namespace
 
 Expr Row::operator()(Expr feature) const {
-  if (!feature.defined() || !feature.type().is_int_or_uint()) {
-    throw DeclarationError(variant_, field_, "a row read with an index " + type_text(feature),
-                           "an index is an integer expression", "use d, d + 1, row.size() - d, …");
+  if (!feature.defined() || !feature.type().is_int_or_uint() || feature.type().is_bool()) {
+    throw DeclarationError(
+        variant_, field_,
+        "a row read with an index " +
+            (feature.defined() ? detail::type_phrase(feature) : "that is undefined"),
+        "an index is an integer expression", "use d, d + 1, row.size() - d, …");
   }
   return call(Halide::Float(32), row_calls::entry, {Halide::cast<int32_t>(feature)});
 }
@@ -49,7 +44,8 @@ Expr Row::size() const { return call(Halide::Int(32), row_calls::size, {}); }
 Expr Row::reduce_(const char* name, const std::function<Expr(Expr)>& term) const {
   const Expr e = term(ir::Variable::make(Halide::Int(32), row_calls::index));
   if (!e.defined() || e.type() != Halide::Float(32)) {
-    throw DeclarationError(variant_, field_, "a row reduction whose term is " + type_text(e),
+    throw DeclarationError(variant_, field_,
+                           "a row reduction whose term is " + detail::type_phrase(e),
                            "a term is a float32 expression", "wrap it in cast<float>(…)");
   }
   FindsReduction inner;

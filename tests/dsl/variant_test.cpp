@@ -103,14 +103,14 @@ TEST(Names, ParameterNamesAreIdentifiers) {
 
 TEST(Names, ParametersDoNotShadowThePosition) {
   for (const std::string name :
-       {"batch", "head", "kv_head", "q", "k", "q_len", "kv_len", "score"}) {
+       {"batch", "head", "kv_head", "q", "k", "row", "q_len", "kv_len", "score", "d", "sum"}) {
     SCOPED_TRACE(name);
-    expect_broken(
-        [&](Variant& v) { v.scalar<int>(name); },
-        {"scalar name", "'" + name + "'", "name the position and the score", name + "_value"});
-    expect_broken(
-        [&](Variant& v) { v.table<float>(name, {axis::head}); },
-        {"table name", "'" + name + "'", "name the position and the score", name + "_value"});
+    expect_broken([&](Variant& v) { v.scalar<int>(name); },
+                  {"scalar name", "'" + name + "'", "score, d and sum have a meaning of their own",
+                   name + "_value"});
+    expect_broken([&](Variant& v) { v.table<float>(name, {axis::head}); },
+                  {"table name", "'" + name + "'", "score, d and sum have a meaning of their own",
+                   name + "_value"});
   }
 }
 
@@ -177,12 +177,12 @@ TEST(Tables, AreReadWithOneIntegerPerAxis) {
   expect_broken(read([](auto t, Position p) { return t(p.head, cast<float>(p.k)); }),
                 {"table 'bias'", "index 1 of type float32", "an integer", "cast<int>"});
   expect_broken(read([](auto t, Position p) { return t(Expr(), p.k); }),
-                {"table 'bias'", "index 0 of type undefined", "an integer", "cast<int>"});
+                {"table 'bias'", "index 0 that is undefined", "an integer", "cast<int>"});
   declared(read([](auto t, Position p) { return t(3, cast<uint8_t>(p.k)); }));
 }
 
 TEST(ScoreSteps, MapFloatToFloat) {
-  const Refusal rule = {"score step 1", "", "a float32 score to a float32 score", "cast<float>"};
+  const Refusal rule = {"score step 1", "", "a score step is a float32 expression", "cast<float>"};
   const auto of_type = [&](const char* text) {
     Refusal r = rule;
     r.value = text;
@@ -232,7 +232,7 @@ TEST(Masks, DoNotSeeTheScore) {
         });
         v.keep([&](Position) { return leaked > 0.0f; });
       },
-      {"mask 1", "built from the score", "the position and on parameters only", "select"});
+      {"mask 1", "built from 'score'", "the position and on parameters only", "select"});
 }
 
 TEST(Expressions, UseDeclaredNamesOnly) {
@@ -382,9 +382,9 @@ TEST(Ranges, AreIntersected) {
   EXPECT_EQ(range_of("c").minimum, 2);
   EXPECT_FALSE(range_of("c").exclusive_minimum);
   EXPECT_EQ(range_of("c").maximum, 4);
-  v.scalar<int>("d").at_most(2147483647);
-  EXPECT_EQ(range_of("d").minimum, -largest_integer);
-  EXPECT_EQ(range_of("d").maximum, largest_integer);
+  v.scalar<int>("n").at_most(2147483647);
+  EXPECT_EQ(range_of("n").minimum, -largest_integer);
+  EXPECT_EQ(range_of("n").maximum, largest_integer);
   v.scalar<int>("e").between(1, 1);
   EXPECT_EQ(range_of("e").minimum, range_of("e").maximum);
 }

@@ -20,6 +20,10 @@
 
 namespace fovea {
 
+namespace detail {
+struct Scope;
+}
+
 // Outputs besides the attention itself, all f32. With m the largest logit of a row and l the sum of
 // e^(logit - m), a sink counted in both: lse = m + ln l, row_max = m, row_sum = l. A row without
 // any key (and sink): -inf, -inf, 0.
@@ -139,12 +143,8 @@ class Variant {
  private:
   std::shared_ptr<Parameter> add_parameter_(const std::string& name, Parameter::Kind kind,
                                             Halide::Type type, std::vector<Axis> axes);
-  // What one part of a declaration may be built from, besides the parameters.
-  struct Scope;
-  Expr checked_(const std::string& field, const Scope& scope, const std::function<Expr()>& part,
-                Halide::Type type) const;
-  void check_expression_(const Expr& e, const std::string& field, const Scope& scope) const;
-  void add_transform_(std::vector<Expr>& steps, const char* what, const Scope& scope,
+  void set_line_(std::string& line, const char* field, std::string text);
+  void add_transform_(std::vector<Expr>& steps, const char* what, const detail::Scope& scope,
                       const RowTransform& transform);
 
   std::string name_, file_, summary_, source_, family_;
