@@ -281,7 +281,7 @@ class Attention {
     const size_t first = at * static_cast<size_t>(r.keys);
     const auto put = [&](std::vector<double>& to, const std::vector<Real>& from, auto f) {
       if (to.empty()) return;
-      std::fill_n(&to[first], r.keys, 0.0);
+      std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(first), mask_environment_.lanes, 0.0);
       if (w.is_empty) return;
       for (size_t i = 0; i < visible.size(); ++i) {
         to[first + static_cast<size_t>(visible[i])] = static_cast<double>(f(from[i]));

@@ -25,10 +25,10 @@ using ParameterValues = std::map<std::string, ParameterValue>;
 ParameterValues parameter_values(const Variant& variant, const void* params);
 
 // Dense results in the shapes of the call: out [B, Hq, Sq, d_v]; lse, row_max and row_sum
-// [B, Hq, Sq]; probabilities [B, Hq, Sq, Skv], 0 where a row does not see the key and past
-// kv_len[b]. Rows past q_len[b], and rows that were not asked for, hold NaN in all of them and
-// false in `computed`. What has no meaning for the variant is NaN in `lse` (weights, slices); the
-// other extra outputs are empty unless the variant returns them.
+// [B, Hq, Sq]; probabilities [B, Hq, Sq, Skv]. Rows past q_len[b], rows that were not asked for and
+// keys past kv_len[b] hold NaN; `computed` is false for such rows. What has no meaning for the
+// variant is NaN in `lse` (weights, slices); the other extra outputs are empty unless the variant
+// returns them.
 struct ReferenceResult {
   int64_t batch = 0, heads = 0, rows = 0, d_v = 0, keys = 0;
   std::vector<double> out, lse, row_max, row_sum, probabilities;
