@@ -138,6 +138,16 @@ TEST(Sink, NanReachesItsHead) {
   }
 }
 
+TEST(Sink, InfinityHasNoSoftmax) {
+  for (const Mask& mask : {masks::full(), !masks::full()}) {
+    const WithSink sink(mask, {inf});
+    Problem problem({.skv = 2});
+    const ReferenceResult r = reference_attention(sink.v, problem.call, sink.values);
+    EXPECT_TRUE(std::isnan(r.out[0]) && std::isnan(r.lse[0]) && std::isnan(r.row_sum[0]));
+    EXPECT_EQ(r.row_max[0], infinity);
+  }
+}
+
 TEST(Sink, MayDependOnTheQuery) {
   const Variant v = declared([](Variant& d) {
     const auto gate = d.table<float>("gate", {axis::batch, axis::row});

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/comparison.h"
 
@@ -11,10 +14,33 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// One row of one feature.
+// Rows of one feature; an LSE of 0 each.
+Expected expected_rows(const std::vector<double>& out, const std::vector<double>& plain,
+                       double magnitude = 1) {
+  Expected e;
+  e.rows = static_cast<int64_t>(out.size());
+  e.batch = e.heads = e.d_v = e.keys = 1;
+  e.out = out;
+  e.out_magnitude.assign(out.size(), magnitude);
+  e.lse.assign(out.size(), 0);
+  e.score_magnitude.assign(out.size(), 0);
+  e.computed.assign(out.size(), 1);
+  e.plain = e;
+  e.plain.out = plain;
+  return e;
+}
+
+Results got_rows(const std::vector<float>& out) {
+  Results r;
+  r.rows = static_cast<int64_t>(out.size());
+  r.batch = r.heads = r.d_v = r.keys = 1;
+  r.out = out;
+  return r;
+}
+
 std::string compare_one(double got, double expected, double plain, double magnitude = 1) {
-  const Expected e{1, 1, 1, 1, {1}, {expected}, {0}, {plain}, {0}, {magnitude}, 0};
-  return compare({1, 1, 1, 1, {static_cast<float>(got)}, {}}, e);
+  return compare(got_rows({static_cast<float>(got)}),
+                 expected_rows({expected}, {plain}, magnitude));
 }
 
 TEST(Comparison, AllowsTwiceTheErrorOfPlainF32) {
@@ -46,16 +72,35 @@ TEST(Comparison, NanAndInfinityStandWhereTheyAreExpected) {
   EXPECT_NE(compare_one(3e38, inf, inf), "");
 }
 
-TEST(Comparison, SeesTheLse) {
-  const Expected e{1, 1, 1, 1, {1}, {1}, {-inf}, {1}, {-inf}, {1}, 0};
-  EXPECT_EQ(compare({1, 1, 1, 1, {1.0f}, {-INFINITY}}, e), "");
-  EXPECT_NE(compare({1, 1, 1, 1, {1.0f}, {INFINITY}}, e), "");
-  EXPECT_NE(compare({1, 1, 1, 1, {1.0f}, {-1e30f}}, e), "");
+TEST(Comparison, SeesEveryOutput) {
+  const std::pair<std::vector<float> Results::*, std::vector<double> ReferenceResult::*> outputs[] =
+      {{&Results::lse, &ReferenceResult::lse},
+       {&Results::row_max, &ReferenceResult::row_max},
+       {&Results::row_sum, &ReferenceResult::row_sum},
+       {&Results::probabilities, &ReferenceResult::probabilities}};
+  for (const auto& [got, wanted] : outputs) {
+    Expected e = expected_rows({1}, {1});
+    e.row_sum_magnitude = e.probability_magnitude = {1};
+    e.*wanted = e.plain.*wanted = {-inf};
+    Results r = got_rows({1});
+    r.*got = {-INFINITY};
+    EXPECT_EQ(compare(r, e), "");
+    r.*got = {INFINITY};
+    EXPECT_NE(compare(r, e), "");
+    r.*got = {-1e30f};
+    EXPECT_NE(compare(r, e), "");
+    e.*wanted = e.plain.*wanted = {0.5};
+    r.*got = {0.5f + 0x1p-21f};
+    EXPECT_EQ(compare(r, e), "");
+    r.*got = {0.5f + 0x1p-18f};
+    EXPECT_NE(compare(r, e), "");
+  }
 }
 
 TEST(Comparison, RowsThatDoNotCountMayHoldAnything) {
-  const Expected e{1, 1, 2, 1, {1, 0}, {1, nan}, {0, nan}, {1, nan}, {0, nan}, {1, nan}, 0};
-  EXPECT_EQ(compare({1, 1, 2, 1, {1.0f, 7.0f}, {}}, e), "");
+  Expected e = expected_rows({1, nan}, {1, nan});
+  e.computed[1] = 0;
+  EXPECT_EQ(compare(got_rows({1.0f, 7.0f}), e), "");
 }
 
 TEST(GuardedMemoryDeathTest, BothEndsAreUnreadable) {

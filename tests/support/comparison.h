@@ -3,6 +3,9 @@
 #ifndef FOVEA_TESTS_SUPPORT_COMPARISON_H
 #define FOVEA_TESTS_SUPPORT_COMPARISON_H
 
+#include <fovea/dsl/reference.h>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,14 +13,9 @@
 
 namespace fovea::test {
 
-// What a call should give, in the shape of Results.
-struct Expected {
-  int64_t batch = 0, heads = 0, rows = 0, d_v = 0;
-  std::vector<char> computed;                // [B, Hq, Sq]: rows that count
-  std::vector<double> out, lse;              // in double
-  std::vector<double> plain_out, plain_lse;  // in plain f32
-  std::vector<double> magnitude;             // of each output: sum of weight * |value|
-  double largest_product = 0;                // bound of |scale| * sum |q k| over all rows and keys
+// What a call should give: in double, with magnitudes, and in plain f32.
+struct Expected : ReferenceResult {
+  ReferenceResult plain;
 };
 
 // Errors of many numbers: the largest, and the root of the mean square of the shares that they are
@@ -28,14 +26,17 @@ class ErrorTally {
   void add(const ErrorTally& other);
   double largest() const { return largest_; }
   double typical() const;
+  int64_t count() const { return count_; }
 
  private:
   double largest_ = 0, squares_ = 0;
   int64_t count_ = 0;
 };
 
+// Of the kernel and of plain f32.
 struct ErrorSummary {
-  ErrorTally out, plain_out, lse, plain_lse;
+  ErrorTally out, plain_out, lse, plain_lse, row_max, plain_row_max, row_sum, plain_row_sum;
+  ErrorTally probabilities, plain_probabilities;
   void add(const ErrorSummary& other);
   std::string text() const;  // largest errors in units of 2^-24
 };
