@@ -40,20 +40,24 @@ Mask first_tokens(PositionValue count) {
 }
 Mask padding(PositionValue length) { return first_tokens(std::move(length)); }
 Mask chunked(PositionValue length) {
-  return Mask([length](const Position& p) { return p.q / length(p) == p.k / length(p); });
+  // Two inequalities, because of an equality no block is ever known to be visible as a whole.
+  return Mask([length](const Position& p) {
+    const Expr q = p.q / length(p), k = p.k / length(p);
+    return k >= q && k <= q;
+  });
 }
 Mask dilated(PositionValue reach, PositionValue step) {
   return window(reach, reach) &
-         Mask([step](const Position& p) { return (p.q - p.k) % step(p) == 0; });
+         Mask([step](const Position& p) { return remainder_of(p.q - p.k, step(p)) <= 0; });
 }
 Mask strided(PositionValue stride) {
   return causal() & Mask([stride](const Position& p) {
-           return p.q - p.k <= stride(p) || (p.q - p.k) % stride(p) == 0;
+           return p.q - p.k <= stride(p) || remainder_of(p.q - p.k, stride(p)) <= 0;
          });
 }
 Mask fixed_blocks(PositionValue stride, PositionValue summary) {
   return causal() & (chunked(stride) | Mask([stride, summary](const Position& p) {
-                       return p.k % stride(p) >= stride(p) - summary(p);
+                       return remainder_of(p.k, stride(p)) >= stride(p) - summary(p);
                      }));
 }
 Mask global_tokens(PositionValue count) {

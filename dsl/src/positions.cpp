@@ -30,11 +30,13 @@ Expr volume(const std::vector<Expr>& extents) {
 
 }  // namespace
 
+Expr remainder_of(Expr x, Expr n) { return Halide::clamp(x - x / n * n, 0, n - 1); }
+
 GridOrder row_major(std::vector<Expr> extents) {
   return [extents = std::move(extents)](Expr index) {
     std::vector<Expr> coordinates(extents.size());
     for (size_t axis = extents.size(); axis-- > 1;) {
-      coordinates[axis] = index % extents[axis];
+      coordinates[axis] = remainder_of(index, extents[axis]);
       index = index / extents[axis];
     }
     if (!coordinates.empty()) coordinates[0] = index;
@@ -53,7 +55,7 @@ GridOrder tile_major(std::vector<Expr> extents, std::vector<Expr> tile) {
   return [outer = tile_of(std::move(extents), tile), inner = row_major(tile),
           tile = tile](Expr index) {
     std::vector<Expr> coordinates = outer(index);
-    const std::vector<Expr> within = inner(index % volume(tile));
+    const std::vector<Expr> within = inner(remainder_of(index, volume(tile)));
     for (size_t axis = 0; axis < coordinates.size(); ++axis) {
       coordinates[axis] = coordinates[axis] * tile[axis] + within[axis];
     }

@@ -372,6 +372,14 @@ const std::vector<std::pair<int64_t, int64_t>> tiled_order = {
 
 int64_t value_of(const Expr& e) { return evaluate(e, Environment<double>()).integers.at(0); }
 
+TEST(GridOrders, Remainders) {
+  for (int64_t n = 1; n <= 9; ++n) {
+    for (int64_t x = -20; x <= 20; ++x) {
+      EXPECT_EQ(value_of(remainder_of(static_cast<int>(x), static_cast<int>(n))), floor_mod(x, n));
+    }
+  }
+}
+
 TEST(GridOrders, TileMajor) {
   const GridOrder order = tile_major({4, 6}, {2, 3}), tile = tile_of({4, 6}, {2, 3});
   for (size_t i = 0; i < tiled_order.size(); ++i) {

@@ -31,6 +31,10 @@ class PositionValue {
   std::function<Expr(const Position&)> value_;
 };
 
+// x % n, n > 0, as x less the largest multiple below it. Interval analysis takes a remainder to be
+// anything from 0 to n-1; of this form it sees that a few neighbouring x have neighbouring ones.
+Expr remainder_of(Expr x, Expr n);
+
 // The coordinates, slowest first, of the token at an index of a flattened grid.
 using GridOrder = std::function<std::vector<Expr>(Expr index)>;
 
