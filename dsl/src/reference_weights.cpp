@@ -47,6 +47,7 @@ RowWeights<Real> softmax_weights(const Expr& sink_logit, const std::vector<Real>
   if (sink_logit.defined()) row.sum += std::exp(sink - largest);
   row.divisor = row.sum;
   row.lse = largest + std::log(row.sum);
+  if (std::isnan(row.sum)) row.largest = nan<Real>;  // +infinity among the scores
   return row;
 }
 
@@ -117,6 +118,7 @@ RowWeights<Real> function_weights(const Variant& variant, const std::vector<Real
   for (const Real w : row.weights) row.sum += w;
   if (variant.divisor().defined()) {
     row.divisor = divisor_of(variant.divisor(), row.sum, environment);
+    if (row.divisor == 0) row.divisor = 1;
   }
   if (sensitivities) add_sensitivities(variant, scores, environment, row);
   return row;

@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <map>
 #include <stdexcept>
+#include <vector>
+
+#include "generators/lowering/skip_blocks.h"
 
 namespace fovea {
 namespace {
@@ -42,6 +45,22 @@ class ScratchMeter : public ir::IRVisitor {
   }
 };
 
+// The loops over key blocks, by the names that lowering gives them.
+std::vector<BlockLoopName> block_loops(const PrefillPipeline& pipeline) {
+  std::vector<BlockLoopName> names;
+  for (const AttentionState& a : pipeline.states) {
+    std::vector<const KeyBlockStage*> stages;
+    if (pipeline.has_full) stages.push_back(&a.full);
+    stages.push_back(&a.partial);
+    for (size_t i = 0; i < stages.size(); ++i) {
+      const BlockLoop& loop = stages[i]->loop;
+      names.push_back({fmt::format("{}.s{}.{}", a.state.name(), i + 1, loop.blocks.x.name()),
+                       a.state.name(), loop.by_status});
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
@@ -56,9 +75,11 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
   schedule_prefill(pipeline, schedule);
 
   const Halide::Target target = kernel_target(*row);
-  const Halide::Module module = Halide::Pipeline(pipeline.outputs())
-                                    .compile_to_module(pipeline.inputs.arguments(), symbol, target,
-                                                       Halide::LinkageType::ExternalPlusArgv);
+  Halide::Pipeline halide(pipeline.outputs());
+  SkipBlocks skip_blocks(block_loops(pipeline));
+  halide.add_custom_lowering_pass(&skip_blocks, nullptr);
+  const Halide::Module module = halide.compile_to_module(
+      pipeline.inputs.arguments(), symbol, target, Halide::LinkageType::ExternalPlusArgv);
   ScratchMeter meter;
   for (const ir::LoweredFunc& f : module.functions()) f.body.accept(&meter);
 

@@ -87,6 +87,11 @@ Expr BindDeclaration::table_entry_(const ir::Call& op, const Halide::Parameter& 
 Expr BindDeclaration::visit(const ir::Call* op) {
   // Of the functions that dsl.h names, the one that Halide leaves to the C library, lane by lane.
   if (op->is_extern() && op->name == "tanh_f32") return tanh_rational(mutate(op->args[0]));
+  // Generated code for these makes a number of NaN.
+  if (op->is_extern() && (op->name == "exp_f32" || op->name == "log_f32")) {
+    const Expr argument = mutate(op->args[0]);
+    return keep_nan(argument, ir::Call::make(op->type, op->name, {argument}, op->call_type));
+  }
   if (op->call_type != ir::Call::PureExtern) return ir::IRMutator::visit(op);
   const std::string_view name = op->name;
   if (name.starts_with(table_prefix)) {
