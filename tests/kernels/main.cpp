@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "fovea_bank_dims.h"
 #include "fovea_test_dims.h"
 #include "fovea_test_kernels.h"
 #include "tests/support/random.h"
@@ -13,7 +14,7 @@
 namespace fovea::test {
 
 std::vector<const fovea_library_info*> tested_libraries() {
-  return {fovea_test_kernels_library(), fovea_test_dims_library()};
+  return {fovea_test_kernels_library(), fovea_test_dims_library(), fovea_bank_dims_library()};
 }
 
 }  // namespace fovea::test

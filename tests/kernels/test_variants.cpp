@@ -69,6 +69,14 @@ FOVEA_VARIANT(test_two_steps, v) {
   v.returns(lse);
 }
 
+// A number added to all scores.
+FOVEA_VARIANT(test_shift, v) {
+  auto shift = v.scalar<float>("shift");
+  v.score([=](Expr s, Position) { return s + shift; });
+  v.keep(masks::causal());
+  v.returns(lse);
+}
+
 FOVEA_VARIANT(test_radius, v) {
   auto radius = v.scalar<float>("radius").at_least(-2.0f);
   v.keep([=](Position p) { return abs(cast<float>(p.q - p.k)) <= radius; });

@@ -1,0 +1,148 @@
+// index_overflow_test.cpp: offsets and counts beyond 16 and 32 bits.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "tests/kernels/bank/bank.h"
+
+namespace fovea::test::bank {
+namespace {
+
+FOVEA_BANK(OverflowFull, kernels_of("full", 8, 8));
+FOVEA_BANK(OverflowLong, kernels_where([](const TestKernel& k) {
+             const std::string variant = k.variant_name();
+             return (variant == "causal" && k.info().d_qk == 8) || variant == "test_key_bias";
+           }));
+FOVEA_BANK(OverflowChunked, kernels_for({"test_chunked"}));
+
+constexpr int64_t features = 8;
+
+// Floats of address space, all zero, of which only what is written takes memory.
+class Reserved {
+ public:
+  explicit Reserved(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(float)) {
+    void* mapping = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping != MAP_FAILED) data_ = static_cast<float*>(mapping);
+  }
+  ~Reserved() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+  float* data() const { return data_; }
+
+ private:
+  size_t bytes_;
+  float* data_ = nullptr;
+};
+
+#define SKIP_WITHOUT(memory) \
+  if ((memory).data() == nullptr) GTEST_SKIP() << "this system does not reserve that much memory"
+
+// https://github.com/Dao-AILab/flash-attention/pull/1500: sequences more than 2^31 elements apart
+TEST_P(OverflowFull, Row103SequencesFarApart) {
+  constexpr int64_t stride = (int64_t{1} << 30) + 64;
+  const Reserved memory(2 * stride + 4096);
+  SKIP_WITHOUT(memory);
+  CallSetup setup = setup_of(3, 5);
+  setup.batch = 3;
+  Random random("row 103", 0);
+  Problem problem(GetParam(), setup, random);
+  const Results expected = problem.checked_run();
+  const auto move = [&](fovea_tensor& t, int64_t first) {
+    float* data = memory.data() + first;
+    for (int64_t b = 0; b < 3; ++b)
+      for (int64_t i = 0; i < t.extent[2]; ++i)
+        for (int64_t d = 0; d < features; ++d)
+          data[b * stride + i * features + d] =
+              static_cast<const float*>(t.data)[b * t.stride[0] + i * t.stride[2] + d];
+    t.data = data;
+    t.stride[0] = stride;
+  };
+  move(problem.call.q, 0);
+  move(problem.call.k, 512);
+  move(problem.call.v, 1024);
+  EXPECT_EQ(bit_difference(problem.checked_run(), expected), "");
+  problem.call.out.data = memory.data() + 2048;
+  problem.call.out.stride[0] = stride;
+  ASSERT_EQ(problem.run(), FOVEA_OK) << fovea_last_message();
+  for (int64_t b = 0; b < 3; ++b)
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t d = 0; d < features; ++d)
+        ASSERT_EQ(memory.data()[2048 + b * stride + i * features + d], expected.at(b, 0, i, d));
+}
+
+// https://github.com/Dao-AILab/flash-attention/issues/2611: right as far as 32 bits go, refused
+// beyond
+TEST_P(OverflowFull, Row104RowsFarApart) {
+  constexpr int64_t stride = INT32_MAX;
+  const Reserved memory(stride + 64);
+  SKIP_WITHOUT(memory);
+  Problem problem(GetParam(), setup_of(1, 2));
+  problem.fill_v(key_number);
+  for (int64_t d = 0; d < features; ++d) {
+    memory.data()[d] = 1;
+    memory.data()[stride + d] = 2;
+  }
+  problem.call.v.data = memory.data();
+  problem.call.v.stride[2] = stride;
+  expect_rows(problem, problem.checked_run(), {1.5});
+  problem.call.v.stride[2] = stride + 1;
+  expect_refused(problem, FOVEA_UNSUPPORTED, "v.stride[2]");
+}
+
+// https://github.com/pytorch/pytorch/issues/190857
+TEST_P(OverflowFull, Row106TheLastTokenIsMoreThan32BitsAway) {
+  constexpr int64_t keys = 24000, stride = 90000;
+  static_assert(keys * stride > INT32_MAX);
+  const Reserved memory(keys * stride);
+  SKIP_WITHOUT(memory);
+  CallSetup setup = setup_of(1, keys);
+  setup.scale = 1.0f;
+  setup.k.shared[2] = setup.v.shared[2] = true;  // replaced below
+  Problem problem(GetParam(), setup);
+  problem.fill_q(first_feature(1));
+  float* last_key = memory.data() + (keys - 1) * stride;
+  last_key[0] = 8;   // its score
+  last_key[64] = 1;  // its value
+  problem.call.k.data = memory.data();
+  problem.call.v.data = memory.data() + 64;
+  problem.call.k.stride[2] = problem.call.v.stride[2] = stride;
+  const double weight = std::exp(8.0) / (std::exp(8.0) + keys - 1);
+  EXPECT_NEAR(problem.checked_run().at(0, 0, 0), weight, 1e-7);
+}
+
+// https://github.com/pytorch/pytorch/issues/162588
+TEST_P(OverflowLong, Row107MoreKeysThan16Bits) {
+  for (const int64_t keys : {65535, 65536, 65537}) {
+    Random random("row 107", static_cast<uint64_t>(keys));
+    Problem problem(GetParam(), setup_of(1, keys), random);
+    if (GetParam().variant_name() == "test_key_bias") {
+      const auto n = static_cast<size_t>(keys);
+      std::vector<double> bias(n), visible(n);
+      for (size_t k = 0; k < n; ++k) {
+        bias[k] = random.real(-1, 1);
+        visible[k] = random.chance(0.7) ? 1 : 0;
+      }
+      problem.params.set_table("bias", {keys}, bias);
+      problem.params.set_table("visible", {keys}, visible);
+    }
+    expect_accurate(problem);
+  }
+}
+
+// https://github.com/tile-ai/tilelang/issues/330: nothing counts scores in 32 bits
+TEST_P(OverflowChunked, Row110MoreScoresThan32Bits) {
+  constexpr int64_t length = 65537;
+  CallSetup setup = setup_of(length, length);
+  setup.q.shared[2] = setup.k.shared[2] = true;
+  Random random("row 110", 0);
+  Problem problem(GetParam(), setup, random);
+  problem.params.set("length", 100);
+  expect_accurate(problem, nullptr, 9973);
+}
+
+}  // namespace
+}  // namespace fovea::test::bank

@@ -1,0 +1,32 @@
+// invariance.h: which relations between calls a variant keeps, found out from its declaration. The
+// parts of the declaration are evaluated at random positions, with random tables; no list of names
+// is kept anywhere.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_TESTS_SUPPORT_INVARIANCE_H
+#define FOVEA_TESTS_SUPPORT_INVARIANCE_H
+
+#include <fovea/dsl/variant.h>
+
+#include <set>
+#include <string>
+
+namespace fovea::test {
+
+// Adding one number to all the positions named ("k", "q", "row", "batch", "head", "kv_head")
+// changes no part of the declaration, if the tables move along with the positions that their axes
+// run over. {"k"}: keys may be permuted; {"q", "k"}: only distances count.
+bool stays_when_moving(const Variant& variant, const std::set<std::string>& positions);
+
+// Twice the values make twice the output.
+bool is_proportional_to_values(const Variant& variant);
+
+// The declaration mentions this position anywhere ("kv_len", …).
+bool mentions(const Variant& variant, const std::string& position);
+
+// A minimum, a maximum or a choice that depends on floats: a NaN may get lost there, by the formula
+// itself and differently on each instruction set.
+bool may_drop_nan(const Variant& variant);
+
+}  // namespace fovea::test
+
+#endif
