@@ -181,25 +181,20 @@ class Names : public ir::IRGraphVisitor {
   void visit(const ir::Variable* op) override { names.insert(op->name); }
 };
 
-class Choices : public ir::IRGraphVisitor {
+class Extremes : public ir::IRGraphVisitor {
  public:
   bool found = false;
 
  private:
   using ir::IRGraphVisitor::visit;
-  template <typename Node>
-  void comparison(const Node* op) {
-    found = found || op->a.type().is_float();
+  void visit(const ir::Min* op) override {
+    found = found || op->type.is_float();
     ir::IRGraphVisitor::visit(op);
   }
-  void visit(const ir::Min* op) override { comparison(op); }
-  void visit(const ir::Max* op) override { comparison(op); }
-  void visit(const ir::LT* op) override { comparison(op); }
-  void visit(const ir::LE* op) override { comparison(op); }
-  void visit(const ir::GT* op) override { comparison(op); }
-  void visit(const ir::GE* op) override { comparison(op); }
-  void visit(const ir::EQ* op) override { comparison(op); }
-  void visit(const ir::NE* op) override { comparison(op); }
+  void visit(const ir::Max* op) override {
+    found = found || op->type.is_float();
+    ir::IRGraphVisitor::visit(op);
+  }
   void visit(const ir::Call* op) override {
     found = found || op->name == row_calls::largest;
     ir::IRGraphVisitor::visit(op);
@@ -245,11 +240,11 @@ bool mentions(const Variant& variant, const std::string& position) {
 }
 
 bool may_drop_nan(const Variant& variant) {
-  Choices choices;
+  Extremes extremes;
   for (const Expr& e : parts_of(variant)) {
-    if (e.defined()) e.accept(&choices);
+    if (e.defined()) e.accept(&extremes);
   }
-  return choices.found;
+  return extremes.found;
 }
 
 }  // namespace fovea::test

@@ -23,8 +23,8 @@ bool is_proportional_to_values(const Variant& variant);
 // The declaration mentions this position anywhere ("kv_len", …).
 bool mentions(const Variant& variant, const std::string& position);
 
-// A minimum, a maximum or a choice that depends on floats: a NaN may get lost there, by the formula
-// itself and differently on each instruction set.
+// A minimum or a maximum of floats, which of a number and a NaN returns what the instruction set
+// makes of it.
 bool may_drop_nan(const Variant& variant);
 
 }  // namespace fovea::test

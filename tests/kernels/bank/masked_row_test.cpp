@@ -76,7 +76,12 @@ TEST_P(MaskedRow, Row5NothingVisibleIsZero) {
 // https://github.com/tracel-ai/cubecl/pull/1070
 TEST(MaskedRowComparison, Row7NanAndZeroDiffer) {
   const auto compare_one = [](float got, double expected) {
-    const Expected e{1, 1, 1, 1, {1}, {expected}, {0}, {expected}, {0}, {1}, 0};
+    Expected e;
+    e.batch = e.heads = e.rows = e.d_v = 1;
+    e.computed = {1};
+    e.out = e.plain_out = {expected};
+    e.lse = e.plain_lse = {0};
+    e.magnitude = {1};
     return compare({1, 1, 1, 1, {got}, {}}, e);
   };
   EXPECT_NE(compare_one(0, nan), "");
