@@ -25,7 +25,7 @@ const MaskRow mask_rows[] = {
     {"softcapped_window",
      [](const Place& p, const Values& v) { return p.k <= p.q && p.q - p.k < v.whole("window"); }},
     {"alibi_causal", [](const Place& p, const Values&) { return p.k <= p.q; },
-     [](Problem& problem, Random&) { zero_table(problem, "slope"); }},
+     [](Problem& problem, Random&) { fill_table(problem, "slope", 0); }},
 };
 
 const MaskRow* row_of(const TestKernel& kernel) {

@@ -13,7 +13,7 @@ class LayoutOf : public KernelTest {
   void start(int64_t q_rows, int64_t kv_rows, int64_t batch, int64_t heads, int64_t kv_heads) {
     CallSetup setup = plain_setup(q_rows, kv_rows, heads, kv_heads);
     setup.batch = batch;
-    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0;
+    want_all_outputs(setup, GetParam().variant());
     Random random(GetParam().info().name, 77);
     base_ = std::make_unique<Problem>(GetParam(), setup, random);
     expected_ = base_->checked_run();
@@ -22,7 +22,10 @@ class LayoutOf : public KernelTest {
     count_case();
     Problem problem(*base_, setup);
     Results got = problem.checked_run();
-    if (!setup.wants_lse) got.lse = expected_.lse;
+    for (const auto output :
+         {&Results::lse, &Results::row_max, &Results::row_sum, &Results::probabilities}) {
+      if ((got.*output).empty()) got.*output = expected_.*output;  // not wanted
+    }
     EXPECT_EQ(bit_difference(got, expected_), "") << problem.text();
   }
 
@@ -60,8 +63,13 @@ TEST_P(LayoutOf, GivesTheSameBits) {
     setup.k = random_layout(random, false);
     setup.v = random_layout(random, false);
     setup.out = random_layout(random, false);
-    setup.lse = random_layout(random, false);
-    setup.wants_lse = (GetParam().variant().outputs & FOVEA_OUTPUT_LSE) != 0 && i % 3 != 0;
+    for (Layout* layout : {&setup.lse, &setup.row_max, &setup.row_sum, &setup.probabilities})
+      *layout = random_layout(random, false);
+    want_all_outputs(setup, GetParam().variant());
+    if (i % 3 == 0) {
+      setup.wants_lse = setup.wants_row_max = setup.wants_row_sum = false;
+      setup.wants_probabilities = false;
+    }
     setup.workspace = i % 2 == 0 ? Workspace::Exact : Workspace::None;
     expect_same(setup);
   }

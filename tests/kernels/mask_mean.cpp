@@ -16,7 +16,7 @@ double Values::at(const char* name, const std::vector<int64_t>& indices) const {
 int64_t remainder_of(int64_t a, int64_t b) { return ((a % b) + b) % b; }
 int64_t quotient_of(int64_t a, int64_t b) { return (a - remainder_of(a, b)) / b; }
 
-void zero_table(Problem& problem, const char* name) {
+void fill_table(Problem& problem, const char* name, double value) {
   const Variant& variant = problem.kernel().declaration();
   const ParameterValues values = parameter_values(variant, problem.params.data());
   const fovea_table& table = values.at(name).table;
@@ -26,7 +26,7 @@ void zero_table(Problem& problem, const char* name) {
     extent.push_back(table.extent[i]);
     count *= static_cast<size_t>(table.extent[i]);
   }
-  problem.params.set_table(name, extent, std::vector<double>(count, 0));
+  problem.params.set_table(name, extent, std::vector<double>(count, value));
 }
 
 void expect_means_of(const TestKernel& kernel, const MaskRow& mask) {

@@ -49,8 +49,8 @@ struct MaskRow {
 int64_t remainder_of(int64_t a, int64_t b);
 int64_t quotient_of(int64_t a, int64_t b);
 
-// All entries of a table become zero.
-void zero_table(Problem& problem, const char* name);
+// All entries of a table become one number.
+void fill_table(Problem& problem, const char* name, double value);
 
 // Calls of all kinds against the predicate.
 void expect_means_of(const TestKernel& kernel, const MaskRow& mask);

@@ -10,7 +10,7 @@ namespace {
 
 const MaskRow mask_rows[] = {
     {"test_key_bias", [](const Place& p, const Values& v) { return v.at("visible", {p.k}) != 0; },
-     [](Problem& problem, Random&) { zero_table(problem, "bias"); }},
+     [](Problem& problem, Random&) { fill_table(problem, "bias", 0); }},
     {"test_any_table",
      [](const Place& p, const Values& v) {
        return static_cast<double>(p.k) <=

@@ -19,7 +19,9 @@ namespace {
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-constexpr float poisons[] = {nan, -nan, inf, -inf, 1e29f, -1e29f};
+constexpr float poisons[] = {nan, inf, -inf, 1e29f};
+
+constexpr int64_t few_products = 200000;
 
 // Which rows of a call may see the poison.
 using Reach = std::vector<char>;  // [B, Hq, Sq]
@@ -28,9 +30,9 @@ class NonFinite : public KernelTest {
  protected:
   // A small call of any kind; its tensors and tables share no element between rows.
   CallSetup draw_setup(Random& random) const {
-    CallSetup setup = random_setup(GetParam(), random);
+    CallSetup setup = random_setup(GetParam(), random, few_products);
     setup.q.shared = setup.k.shared = setup.v.shared = {};
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    want_all_outputs(setup, GetParam().variant());
     return setup;
   }
 
@@ -67,8 +69,13 @@ class NonFinite : public KernelTest {
         if (reach[row] != 0) continue;
         ASSERT_EQ(std::memcmp(&got.out[row * d_v], &clean.out[row * d_v], d_v * sizeof(float)), 0)
             << poison << " changed row " << row << " of " << problem.text();
-        ASSERT_TRUE(got.lse.empty() || std::memcmp(&got.lse[row], &clean.lse[row], 4) == 0)
-            << poison << " changed the lse of row " << row << " of " << problem.text();
+        for (const auto output :
+             {&Results::lse, &Results::row_max, &Results::row_sum, &Results::probabilities}) {
+          const size_t width = (got.*output).size() / reach.size();
+          ASSERT_TRUE(width == 0 || std::memcmp(&(got.*output)[row * width],
+                                                &(clean.*output)[row * width], width * 4) == 0)
+              << poison << " changed what row " << row << " returns of " << problem.text();
+        }
       }
       // What a huge number does within its reach is a matter of overflow.
       if (!std::isfinite(poison) && !may_drop) {
@@ -84,7 +91,7 @@ FOVEA_FOR_KERNELS(NonFinite,
                   kernels_where([](const TestKernel& k) { return k.info().d_qk <= 64; }));
 
 TEST_P(NonFinite, InKeysAndValuesReachesTheRowsThatSeeIt) {
-  for (int i = 0; i < 4 && !HasFailure(); ++i) {
+  for (int i = 0; i < 3 && !HasFailure(); ++i) {
     Random random(GetParam().info().name, static_cast<uint64_t>(i) + 500);
     const CallSetup setup = draw_setup(random);
     Problem problem(GetParam(), setup, random);
@@ -168,7 +175,7 @@ FOVEA_FOR_KERNELS(NonFiniteTable, kernels_where([](const TestKernel& k) {
 // Which rows read an entry follows from the reference: those that a NaN in it changes.
 TEST_P(NonFiniteTable, ReachesTheRowsThatReadIt) {
   const Variant& variant = GetParam().declaration();
-  for (int i = 0; i < 3 && !HasFailure(); ++i) {
+  for (int i = 0; i < 2 && !HasFailure(); ++i) {
     Random random(GetParam().info().name, static_cast<uint64_t>(i) + 560);
     const CallSetup setup = draw_setup(random);
     Problem problem(GetParam(), setup, random);
@@ -188,11 +195,12 @@ TEST_P(NonFiniteTable, ReachesTheRowsThatReadIt) {
       const Expected poisoned = expected_results(problem);
       element = before;
       Reach reach = nobody(problem);
-      for (size_t at = 0; at < poisoned.out.size(); ++at) {
-        if (std::isnan(poisoned.out[at])) reach[at / static_cast<size_t>(poisoned.d_v)] = 1;
-      }
-      for (size_t row = 0; row < poisoned.lse.size(); ++row) {
-        if (std::isnan(poisoned.lse[row])) reach[row] = 1;
+      for (const std::vector<double>* output : {&poisoned.out, &poisoned.lse, &poisoned.row_max,
+                                                &poisoned.row_sum, &poisoned.probabilities}) {
+        const size_t width = output->size() / reach.size();
+        for (size_t at = 0; at < output->size(); ++at) {
+          if (std::isnan((*output)[at])) reach[at / width] = 1;
+        }
       }
       // Where NaN may get lost the reference does not show who reads the entry.
       if (!may_drop_nan(variant)) expect_reach(problem, clean, element, reach);
@@ -212,7 +220,7 @@ TEST_P(NonFiniteFormula, ZeroWeightKeepsANanValue) {
     Random random("zero weight", static_cast<uint64_t>(key));
     CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
     setup.scale = 1.0f;
-    setup.wants_lse = GetParam().variant().returns_lse != 0;
+    want_all_outputs(setup, GetParam().variant());
     Problem problem(GetParam(), setup, random);
     problem.fill_q([](int64_t, int64_t, int64_t, int64_t) { return 1.0; });
     problem.fill_k([&](int64_t, int64_t, int64_t row, int64_t) { return row == key ? -900 : 0; });
@@ -233,7 +241,7 @@ TEST_P(NonFiniteFormula, InfinitiesFollowTheFormula) {
       count_case();
       Random random("infinities", static_cast<uint64_t>(key));
       CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
-      setup.wants_lse = GetParam().variant().returns_lse != 0;
+      want_all_outputs(setup, GetParam().variant());
       Problem problem(GetParam(), setup, random);
       problem.fill_q([&](int64_t, int64_t, int64_t row, int64_t d) {
         return d != 0 ? 0.0 : row == 1 ? static_cast<double>(c.query) : 1.0;

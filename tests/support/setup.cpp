@@ -98,7 +98,7 @@ void random_layouts(CallSetup& s, const TestKernel& kernel, Random& random) {
   s.packed = kernel.info().d_qk == kernel.info().d_v && s.q_rows == s.kv_rows && random.chance(0.5);
 }
 
-CallSetup random_setup(const TestKernel& kernel, Random& random) {
+CallSetup random_setup(const TestKernel& kernel, Random& random, int64_t most_products) {
   const fovea_kernel_info& info = kernel.info();
   CallSetup s;
   s.q_rows = query_length(info.block_rows, random);
@@ -107,7 +107,6 @@ CallSetup random_setup(const TestKernel& kernel, Random& random) {
   s.heads = s.kv_heads * random.pick<int64_t>({1, 1, 2, 4, 8});
   s.batch = random.pick<int64_t>({1, 1, 2, 3});
   // The references compute in the order of a hundred million products a second.
-  constexpr int64_t most_products = 1500000;
   const auto products = [&] {
     return s.batch * s.heads * s.q_rows * s.kv_rows * (info.d_qk + 2 * info.d_v);
   };

@@ -45,7 +45,7 @@ void want_all_outputs(CallSetup& setup, const fovea_variant_info& variant);
 
 // Lengths around the blocks of the kernel, batches, grouped heads, layouts, offsets and scales of
 // every kind, within a bound of work.
-CallSetup random_setup(const TestKernel& kernel, Random& random);
+CallSetup random_setup(const TestKernel& kernel, Random& random, int64_t most_products = 1000000);
 void random_layouts(CallSetup& setup, const TestKernel& kernel, Random& random);
 
 }  // namespace fovea::test

@@ -22,7 +22,7 @@ class ExtentsAsNumbers : public Halide::Internal::IRMutator {
     const std::string prefix = extent_prefix;
     if (op->name.compare(0, prefix.size(), prefix) != 0)
       return Halide::Internal::IRMutator::visit(op);
-    const int64_t* axis = Halide::Internal::as_const_int(op->args.at(0));
+    const auto axis = Halide::Internal::as_const_int(op->args.at(0));
     return static_cast<int>(
         values_.at(op->name.substr(prefix.size())).table.extent[axis ? *axis : 0]);
   }

@@ -79,10 +79,14 @@ TEST(MaskedRowComparison, Row7NanAndZeroDiffer) {
     Expected e;
     e.batch = e.heads = e.rows = e.d_v = 1;
     e.computed = {1};
-    e.out = e.plain_out = {expected};
-    e.lse = e.plain_lse = {0};
-    e.magnitude = {1};
-    return compare({1, 1, 1, 1, {got}, {}}, e);
+    e.out = {expected};
+    e.out_magnitude = {1};
+    e.lse = e.score_magnitude = {0};
+    e.plain = e;
+    Results r;
+    r.batch = r.heads = r.rows = r.d_v = 1;
+    r.out = {got};
+    return compare(r, e);
   };
   EXPECT_NE(compare_one(0, nan), "");
   EXPECT_NE(compare_one(std::numeric_limits<float>::quiet_NaN(), 0), "");

@@ -103,8 +103,9 @@ TEST_P(MemoryAlias, Row149AnOutputInPlaceOfTheQueries) {
 // The same report and https://github.com/flashinfer-ai/flashinfer/pull/4996 (row 151)
 TEST_P(MemoryAlias, Row149AnOutputOverKeysOrValuesIsRefused) {
   Random random("row 149", 1);
-  Problem problem(GetParam(), setup_of(3, 70), random);
-  const Results expected = problem.checked_run();
+  const CallSetup setup = setup_of(3, 70);
+  Problem problem(GetParam(), setup, random);
+  const Results expected = Problem(problem, setup).checked_run();
   for (const auto& [name, tensor] :
        {std::pair{"overlaps k", &problem.k}, {"overlaps v", &problem.v}}) {
     problem.call.out.data = &tensor->at(0, 0, 69);  // by one row

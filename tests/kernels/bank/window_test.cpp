@@ -45,7 +45,7 @@ TEST_P(WindowOrGroup, Row37AGroupStaysWhole) {
   problem.params.set("window", 5);
   problem.params.set("first", 2);
   problem.params.set("last", 7);
-  expect_means(problem, {1, 1.5, 4.5, 4.5, 4.5, 4.5, 5, 5.5});
+  expect_means(problem, {1, 1.5, 4.5, 4.5, 4.5, 5, 5.5, 5.5});
 }
 
 }  // namespace
