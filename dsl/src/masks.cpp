@@ -100,6 +100,24 @@ Mask block_map(const Table<bool>& visible, PositionValue query_block, PositionVa
     return visible(p.batch, p.head, p.q / query_block(p), p.k / key_block(p));
   });
 }
+Mask block_lists(const Table<int>& first, const Table<int>& blocks, int longest,
+                 PositionValue query_block, PositionValue key_block) {
+  if (longest < 1 || longest > 64) {
+    throw DeclarationError("?", "block_lists", std::to_string(longest),
+                           "the longest list has 1 to 64 entries",
+                           "use block_map for denser patterns");
+  }
+  return Mask([=](const Position& p) {
+    const Expr row = p.q / query_block(p), k = p.k / key_block(p);
+    const Expr begin = first(row), end = first(row + 1);
+    Expr seen;
+    for (int i = 0; i < longest; ++i) {
+      const Expr here = begin + i < end && blocks(begin + i) == k;
+      seen = seen.defined() ? seen || here : here;
+    }
+    return seen;
+  });
+}
 Mask bigbird(PositionValue block, PositionValue reach, PositionValue global_blocks,
              const Table<bool>& random) {
   return Mask([=](const Position& p) {

@@ -27,8 +27,7 @@ FOVEA_VARIANT(block_sparse, v) {
       "Child et al. 2019, arXiv:1904.10509; FlexAttention's BlockMask (Dong et al. 2024, "
       "arXiv:2412.05496)");
   v.family("sparse");
-  v.note(
-      "block lists in compressed form (counts and indices) are to be written out into the table");
+  v.note("for lists of blocks in compressed form see block_lists");
   v.note("blocks are those of absolute query positions, counted from position 0");
   v.keep(masks::block_map(visible, query_block, key_block));
   v.returns(lse);

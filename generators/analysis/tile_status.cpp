@@ -80,19 +80,33 @@ class OrderedComparisons : public ir::IRMutator {
   }
 };
 
+// What the declared ranges of the integer scalars say.
+ir::Scope<ir::Interval> scalar_ranges(const Variant& variant) {
+  ir::Scope<ir::Interval> ranges;
+  for (const auto& p : variant.parameters()) {
+    if (p->kind != Parameter::Kind::Scalar || !p->type.is_int()) continue;
+    const int low = static_cast<int>(p->minimum) + (p->exclusive_minimum ? 1 : 0);
+    ranges.push(p->name, ir::Interval(low, static_cast<int>(p->maximum)));
+  }
+  return ranges;
+}
+
 // Least and largest of the entries that indices within `domain` can reach; any number where they
 // may be more than two along an axis.
-ir::Interval reachable_entries(const Expr& read, const ir::Scope<ir::Interval>& domain) {
+ir::Interval reachable_entries(const Expr& read, const ir::Scope<ir::Interval>& domain,
+                               const ir::Scope<ir::Interval>& ranges) {
   const auto* call = read.as<ir::Call>();
   std::vector<std::vector<Expr>> samples = {{}};
   Expr few = ir::const_true();
   for (const Expr& index : call->args) {
     const ir::Interval i = ir::bounds_of_expr_in_scope(index, domain);
     if (!i.is_bounded()) return ir::Interval::everything();
-    std::vector<Expr> ends = {ir::simplify(i.min)};
-    if (!ir::can_prove(i.min == i.max)) {
-      ends.push_back(ir::simplify(i.max));
-      few = few && i.max - i.min <= 1;
+    const Expr min = ir::simplify(i.min, true, ranges), max = ir::simplify(i.max, true, ranges);
+    std::vector<Expr> ends = {min};
+    if (!ir::can_prove(min == max)) {
+      ends.push_back(max);
+      few = ir::simplify(few && max - min <= 1);
+      if (ir::is_const_zero(few)) return ir::Interval::everything();
     }
     std::vector<std::vector<Expr>> longer;
     for (const auto& sample : samples) {
@@ -133,6 +147,7 @@ TileStatus derive_tile_status(const Variant& variant, int block_rows, int key_bl
 
   NameTableEntries name;
   const Expr mask = ir::simplify(name.mutate(mask_by_position(variant)));
+  const ir::Scope<ir::Interval> ranges = scalar_ranges(variant);
   const auto conditions = [&](const Expr& e) {
     return name.entries.empty() ? ir::simplify(e) : ir::simplify(OrderedComparisons().mutate(e));
   };
@@ -151,7 +166,7 @@ TileStatus derive_tile_status(const Variant& variant, int block_rows, int key_bl
       continue;
     }
     if (e.of_query && e.of_key) {
-      const ir::Interval reach = reachable_entries(e.read, tile);
+      const ir::Interval reach = reachable_entries(e.read, tile, ranges);
       if (!reach.is_bounded()) {
         tile.push(e.name, ir::Interval::everything());
       } else {
@@ -173,9 +188,9 @@ TileStatus derive_tile_status(const Variant& variant, int block_rows, int key_bl
     status.bounds.push_back(bound);
   }
 
-  status.live_key = ir::simplify(!ir::and_condition_over_domain(hidden, rows));
-  status.live = ir::simplify(!ir::and_condition_over_domain(hidden, tile));
-  status.full = ir::simplify(ir::and_condition_over_domain(visible, tile));
+  status.live_key = ir::simplify(!ir::and_condition_over_domain(hidden, rows), true, ranges);
+  status.live = ir::simplify(!ir::and_condition_over_domain(hidden, tile), true, ranges);
+  status.full = ir::simplify(ir::and_condition_over_domain(visible, tile), true, ranges);
   for (Expr* e : {&status.live, &status.full, &status.live_key}) *e = ir::substitute(reads, *e);
   // Bounds that the conditions do not ask for need not be found out.
   std::erase_if(status.bounds, [&](const TileStatus::Bound& b) {

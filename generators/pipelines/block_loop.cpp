@@ -16,7 +16,7 @@ using Halide::Func;
 using Halide::RDom;
 
 // Blocks whose flags are computed at once.
-constexpr int chunk_blocks = 256;
+constexpr int chunk_blocks = 64;
 
 EntryBounds reduce_entry(std::string name, const std::vector<Halide::Var>& arguments,
                          const RDom& range, const Expr& entry) {

@@ -87,6 +87,11 @@ Mask tree(PositionValue prefix, const Table<bool>& ancestor);
 
 // visible(batch, head, query block, key block), blocks of positions counted from 0.
 Mask block_map(const Table<bool>& visible, PositionValue query_block, PositionValue key_block);
+// The same from lists in compressed (CSR) form: the visible key blocks of query block r are
+// blocks[first[r]] … blocks[first[r + 1] - 1], in any order. A list may have up to `longest`
+// entries (a number fixed at build time, 1 to 64); what is beyond is not seen.
+Mask block_lists(const Table<int>& first, const Table<int>& blocks, int longest,
+                 PositionValue query_block, PositionValue key_block);
 // Blocks of `block` positions: the query's own and `reach` neighbours on either side; the first
 // `global_blocks` seen by all and seeing all; others from random(head, query block, key block).
 // (BigBird: Zaheer et al. 2020, arXiv:2007.14062.)
