@@ -24,24 +24,21 @@ void fill(std::vector<float>& values, size_t count, uint32_t seed) {
 
 // Pairs (query, key) of one head that the mask keeps, by asking it.
 double visible_pairs(const Variant& variant, const ProblemShape& s, const ParameterValues& values) {
-  Environment<double> env;
+  Environment<double> env = parameter_environment(variant, values);
   env.lanes = static_cast<size_t>(s.skv);
   for (const char* zero : {"batch", "head", "kv_head"})
     env.variables[zero] = Lanes<double>::integer(0);
   env.variables["q_len"] = Lanes<double>::integer(s.sq);
   env.variables["kv_len"] = Lanes<double>::integer(s.skv);
-  for (const auto& p : variant.parameters()) {
-    const double x = values.at(p->name).scalar;
-    env.variables[p->name] =
-        p->type.is_int() ? Lanes<double>::integer(static_cast<int64_t>(x)) : Lanes<double>::real(x);
-  }
   Lanes<double> keys;
   for (int64_t k = 0; k < s.skv; ++k) keys.integers.push_back(k);
   env.variables["k"] = keys;
+  const Expr mask = variant.mask();
   double pairs = 0;
-  for (int64_t q = 0; q < s.sq; ++q) {
-    env.variables["q"] = Lanes<double>::integer(q + s.skv - s.sq);
-    const std::vector<int64_t> visible = evaluate(variant.mask(), env).integers;
+  for (int64_t row = 0; row < s.sq; ++row) {
+    env.variables["row"] = Lanes<double>::integer(row);
+    env.variables["q"] = Lanes<double>::integer(row + s.skv - s.sq);
+    const std::vector<int64_t> visible = evaluate(mask, env).integers;
     const auto count =
         std::count_if(visible.begin(), visible.end(), [](int64_t x) { return x != 0; });
     pairs += static_cast<double>(visible.size() == 1 ? visible[0] * s.skv : count);
@@ -88,14 +85,19 @@ Problem::Problem(const fovea_library_info* library, const Variant& variant, cons
     throw std::invalid_argument(
         fmt::format("variant '{}' is not in {}", variant.name(), library->name));
   const fovea_variant_info& info = library->variants[index_];
-  params_.resize(64);
+  examples_ = std::make_unique<ExampleParameters>(
+      variant, ExampleShape{s.b, s.hq, s.hkv, s.sq, s.skv, s.d, s.d});
+  size_t size = 0;
+  for (int32_t i = 0; i < info.parameter_count; ++i) {
+    const fovea_parameter_info& p = info.parameters[i];
+    size = std::max(size, p.offset + (p.kind == FOVEA_TABLE ? sizeof(fovea_table) : 4));
+  }
+  params_.resize(size + 1);
+  if (size > 0) std::memcpy(params_.data(), examples_->data(), size);
   for (int32_t i = 0; i < info.parameter_count; ++i) {
     const fovea_parameter_info& p = info.parameters[i];
     const auto setting = settings.find(p.name);
-    if (p.kind != FOVEA_SCALAR || setting == settings.end() || p.offset + 4 > params_.size()) {
-      throw std::invalid_argument(
-          fmt::format("variant '{}' needs a value of its scalar '{}'", variant.name(), p.name));
-    }
+    if (p.kind != FOVEA_SCALAR || setting == settings.end()) continue;
     const float real = static_cast<float>(setting->second);
     const auto integer = static_cast<int32_t>(setting->second);
     std::memcpy(params_.data() + p.offset,

@@ -3,11 +3,13 @@
 #ifndef FOVEA_BENCH_PROBLEM_H
 #define FOVEA_BENCH_PROBLEM_H
 
+#include <fovea/dsl/example.h>
 #include <fovea/dsl/reference.h>
 #include <fovea/registry.h>
 #include <fovea/fovea.hpp>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,15 +32,17 @@ struct Error {
 // Owns inputs, output and workspace; run() does nothing but the call.
 class Problem {
  public:
-  // An empty target leaves the choice to the dispatcher. Scalars of the variant come from
-  // `settings`. Throws std::invalid_argument for what cannot be run.
+  // An empty target leaves the choice to the dispatcher. Parameters have the example values of
+  // their declarations, but for the scalars in `settings`. Throws std::invalid_argument for what
+  // cannot be run.
   Problem(const fovea_library_info* library, const Variant& variant, const ProblemShape& shape,
           const std::string& target, int threads, const std::map<std::string, double>& settings);
   Problem(const Problem&) = delete;
 
   void run();
   Error error() const;  // of the last run, on about 64 rows of each head
-  // 2 * (d_qk + d_v) operations for every pair that the mask keeps.
+  // 2 * (d_qk + d_v) operations for every pair that the mask keeps; of head 0, where masks differ
+  // between heads.
   double useful_flops() const { return useful_flops_; }
   const float* q() const { return q_.data(); }
   const float* k() const { return k_.data(); }
@@ -51,6 +55,7 @@ class Problem {
   std::string target_;
   int32_t index_ = -1;
   std::vector<float> q_, k_, v_, out_;
+  std::unique_ptr<ExampleParameters> examples_;
   std::vector<unsigned char> params_, workspace_;
   Exec exec_;
   Call call_;

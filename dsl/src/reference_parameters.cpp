@@ -84,6 +84,10 @@ T read_field(const char* params, size_t& offset) {
 
 }  // namespace
 
+Environment<double> parameter_environment(const Variant& variant, const ParameterValues& values) {
+  return detail::bind_parameters<double>(variant, values);
+}
+
 ParameterValues parameter_values(const Variant& variant, const void* params) {
   ParameterValues values;
   if (params == nullptr && !variant.parameters().empty()) {

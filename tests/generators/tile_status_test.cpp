@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -40,7 +41,7 @@ class Random {
 // Numbers for everything a mask may read, and a tile.
 struct Sample {
   Environment<double> environment;
-  int64_t q_first = 0, blocks = 0;
+  int64_t q_first = 0, q_offset = 0, blocks = 0;
 };
 
 int64_t draw_scalar(Random& random, const Parameter& p) {
@@ -60,6 +61,7 @@ Sample draw_sample(Random& random, const Variant& variant, const TileStatus& sta
   s.blocks = random.between(1, 4);
   s.q_first = far + random.between(-2 * status.block_rows, 4 * status.key_block);
   if (random.one_in(2)) s.q_first -= s.q_first % status.block_rows;
+  s.q_offset = s.q_first - random.between(0, 3) * status.block_rows;
   for (const char* name : {"batch", "head", "kv_head"})
     variables[name] = Lanes<double>::integer(random.between(0, 5));
   for (const char* name : {"q_len", "kv_len"})
@@ -70,12 +72,20 @@ Sample draw_sample(Random& random, const Variant& variant, const TileStatus& sta
   }
   const auto salt = static_cast<uint64_t>(random.between(0, 1 << 30));
   const int64_t largest = random.one_in(3) ? 1 : random.between(1, 4 * status.key_block);
-  s.environment.table = [=](const std::string& table, const std::vector<int64_t>& indices) {
+  // Long runs of equal entries, too: blocks are seldom whole or empty without.
+  const int64_t run = random.one_in(2) ? 1 : random.between(1, 3 * status.key_block);
+  s.environment.table = [=](const std::string& table, std::vector<int64_t> indices) {
+    indices.back() = (indices.back() + (1 << 22)) / run;
     uint64_t h = salt + table.size();
     for (const int64_t i : indices) h = (h ^ static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15u;
     return static_cast<double>((h >> 33) % static_cast<uint64_t>(largest + 1));
   };
   return s;
+}
+
+void set(Environment<double>& environment, const Expr& variable, int64_t value) {
+  environment.variables[variable.as<Halide::Internal::Variable>()->name] =
+      Lanes<double>::integer(value);
 }
 
 std::vector<int64_t> evaluate_over(const Expr& e, const Environment<double>& environment,
@@ -90,6 +100,29 @@ std::vector<int64_t> evaluate_over(const Expr& e, const Environment<double>& env
   return values;
 }
 
+// The extremes of the mask's table entries over the tile's rows and each block's keys.
+void set_bounds(Environment<double>& environment, const TileStatus& status, const Sample& s) {
+  for (const TileStatus::Bound& b : status.bounds) {
+    Lanes<double> low, high;
+    for (int64_t block = 0; block < (b.of_keys ? s.blocks : 1); ++block) {
+      const int64_t count = b.of_keys ? status.key_block : status.block_rows;
+      int64_t least = std::numeric_limits<int64_t>::max(), most = -least;
+      for (int64_t i = 0; i < count; ++i) {
+        Environment<double> here = environment;
+        here.variables[b.of_keys ? "k" : "q"] =
+            Lanes<double>::integer(b.of_keys ? block * count + i : s.q_first + i);
+        const int64_t entry = evaluate(b.entry, here).integers.at(0);
+        least = std::min(least, entry);
+        most = std::max(most, entry);
+      }
+      low.integers.push_back(least);
+      high.integers.push_back(most);
+    }
+    environment.variables[b.low] = low;
+    environment.variables[b.high] = high;
+  }
+}
+
 // What the conditions say, what is true, and the first place where they part.
 struct Comparison {
   bool sound = true, live_exact = true, full_exact = true, live_key_exact = true;
@@ -101,15 +134,20 @@ Comparison compare(const TileStatus& status, const Expr& mask, const Sample& s) 
   const auto rows = status.block_rows, block_keys = status.key_block;
   const int64_t keys = s.blocks * block_keys;
   Environment<double> environment = s.environment;
-  const std::string q_first_name = TileStatus::q_first().as<Halide::Internal::Variable>()->name;
-  environment.variables[q_first_name] = Lanes<double>::integer(s.q_first);
+  set(environment, TileStatus::q_first(), s.q_first);
+  set(environment, TileStatus::q_offset(), s.q_offset);
+  set_bounds(environment, status, s);
   const std::string k_block_name = TileStatus::k_block().as<Halide::Internal::Variable>()->name;
   const auto live = evaluate_over(status.live, environment, k_block_name, s.blocks);
   const auto full = evaluate_over(status.full, environment, k_block_name, s.blocks);
+  for (const TileStatus::Bound& b : status.bounds) {
+    if (b.of_keys) environment.variables.erase(b.low), environment.variables.erase(b.high);
+  }
   const auto live_key = evaluate_over(status.live_key, environment, "k", keys);
   std::vector<bool> any(static_cast<size_t>(keys), false), all(static_cast<size_t>(keys), true);
   for (int64_t row = 0; row < rows; ++row) {
     environment.variables["q"] = Lanes<double>::integer(s.q_first + row);
+    environment.variables["row"] = Lanes<double>::integer(s.q_first + row - s.q_offset);
     const auto visible = evaluate_over(mask, environment, "k", keys);
     for (size_t k = 0; k < visible.size(); ++k) {
       any[k] = any[k] || visible[k];
@@ -233,7 +271,7 @@ class MaskMaker {
     const auto n = static_cast<int>(random_.between(2, 40));
     const std::string n_text = std::to_string(n);
     using P = Position;
-    switch (random_.between(0, 19)) {
+    switch (random_.between(0, 28)) {
       case 0:
       case 1:
         return {masks::causal(), "causal"};
@@ -273,6 +311,48 @@ class MaskMaker {
         const Table<int> t = table_("segment", {axis::key});
         return {[=](P p) { return t(p.q) == t(p.k); }, "segment(q) == segment(k)"};
       }
+      case 19: {
+        const Table<int> t = table_("first", {axis::query});
+        return {[=](P p) { return t(p.q) <= p.k + a.value; }, "first(q) <= k + " + a.text};
+      }
+      case 20: {
+        const Table<int> t = table_("end", {axis::batch, axis::key});
+        return {[=](P p) { return p.q < t(p.batch, p.k); }, "q < end(batch, k)"};
+      }
+      case 21: {
+        const Table<bool> t = flags_("flag", {axis::position});
+        return {[=](P p) { return t(p.q) || t(p.k); }, "flag(q) or flag(k)"};
+      }
+      case 22: {
+        const Table<bool> t = flags_("map", {axis::head, axis::any, axis::any});
+        return {[=](P p) { return t(p.head, p.q / n, p.k / one.value); },
+                "map(head, q / " + n_text + ", k / " + one.text + ")"};
+      }
+      case 23: {
+        const Table<bool> t = flags_("dense", {axis::row, axis::key});
+        return {[=](P p) { return t(p.row, p.k); }, "dense(row, k)"};
+      }
+      case 24: {
+        const Table<int> t = table_("of_row", {axis::row}), u = table_("segment", {axis::key});
+        return {[=](P p) { return t(p.row) % 3 != u(p.k) % 3; },
+                "of_row(row) % 3 != segment(k) % 3"};
+      }
+      case 25: {
+        const Table<int> t = table_("first", {axis::query}), u = table_("list", {axis::any});
+        return {masks::block_lists(t, u, 3, n, one.value),
+                "block_lists of 3, " + n_text + ", " + one.text};
+      }
+      case 26: {
+        const Table<int> t = table_("of_row", {axis::row}), u = table_("list", {axis::any});
+        return {[=](P p) { return u(t(p.row)) <= p.k && p.k < u(t(p.row)) + b.value; },
+                "list(of_row(row)) <= k < list(of_row(row)) + " + b.text};
+      }
+      case 27:
+        return {[=](P p) { return p.row < p.k + a.value; }, "row < k + " + a.text};
+      case 28: {
+        const Table<int> t = table_("segment", {axis::key});
+        return {[=](P p) { return t(p.k) + p.k <= p.q; }, "segment(k) + k <= q"};
+      }
       case 18:
         return {[=](P p) { return clamp(p.q, a.value, b.value + 50) <= p.k + one.value; },
                 "clamp(q, " + a.text + ", " + b.text + " + 50) <= k + " + one.text};
@@ -286,6 +366,13 @@ class MaskMaker {
       if (p->name == name) return Table<int>(v_.name(), p);
     }
     return v_.table<int>(name, axes);
+  }
+
+  Table<bool> flags_(const std::string& name, std::initializer_list<Axis> axes) {
+    for (const auto& p : v_.parameters()) {
+      if (p->name == name) return Table<bool>(v_.name(), p);
+    }
+    return v_.table<bool>(name, axes);
   }
 
   Variant& v_;
@@ -383,29 +470,30 @@ TEST(TileStatus, LongBlocksAreCheckedBeyondTheFirst) {
   EXPECT_THAT(check_tile_status(wrong, v).fallback, HasSubstr("'live'"));
 }
 
-TEST(TileStatus, DataDependentMasksStayPartial) {
+// Bounds of the entries decide what is live and what is whole, exactly where one of the two sides
+// is the same throughout its block.
+TEST(TileStatus, DataDependentMasksAreAsExactAsTheirData) {
   Variant v("documents");
-  const auto document = v.table<int>("document", {axis::batch, axis::key});
+  const auto document = v.table<int>("document", {axis::batch, axis::position});
   v.keep([=](Position p) { return document(p.batch, p.q) == document(p.batch, p.k); });
   const TileStatus status = tile_status(v, 8, 8);
   EXPECT_EQ(status.fallback, "");
-  EXPECT_TRUE(Halide::Internal::is_const_one(status.live)) << status.live;
-  EXPECT_TRUE(Halide::Internal::is_const_zero(status.full)) << status.full;
-  EXPECT_TRUE(Halide::Internal::is_const_one(status.live_key)) << status.live_key;
-
-  // What can be known beside it still is.
-  v.keep(masks::causal());
-  const TileStatus both = tile_status(v, 8, 8);
-  EXPECT_EQ(both.fallback, "");
-  Random random(3);
-  bool skipped = false;
-  for (int i = 0; i < 50; ++i) {
-    const Sample s = draw_sample(random, v, both);
-    const Comparison c = compare(both, v.mask(), s);
-    ASSERT_TRUE(c.sound) << c.where;
-    skipped = skipped || c.run < s.blocks;
+  EXPECT_EQ(status.bounds.size(), 2u);
+  Sample s;
+  for (const char* name : {"batch", "head", "kv_head"}) {
+    s.environment.variables[name] = Lanes<double>::integer(0);
   }
-  EXPECT_TRUE(skipped);
+  s.blocks = 8;
+  // Documents 0, 1, 2 … of 12 tokens each.
+  s.environment.table = [](const std::string&, const std::vector<int64_t>& at) {
+    return static_cast<double>(at[1] / 12);
+  };
+  for (int64_t q_first = 0; q_first < 64; q_first += 8) {
+    s.q_first = q_first;
+    const Comparison c = compare(status, v.mask(), s);
+    EXPECT_TRUE(c.sound && c.live_exact && c.full_exact) << c.where << "\n" << text_of(status);
+    EXPECT_LT(c.run, 5);
+  }
 }
 
 TEST(TileStatus, WhatCannotBeCheckedFallsBack) {

@@ -3,6 +3,7 @@
 #ifndef FOVEA_DSL_REFERENCE_H
 #define FOVEA_DSL_REFERENCE_H
 
+#include <fovea/dsl/evaluate.h>
 #include <fovea/dsl/variant.h>
 #include <fovea/fovea.h>
 
@@ -20,6 +21,11 @@ struct ParameterValue {
   fovea_table table{};
 };
 using ParameterValues = std::map<std::string, ParameterValue>;
+
+// The values bound for evaluate(): scalars as variables, tables behind the callbacks. `values` must
+// outlive the environment. Throws std::invalid_argument: a parameter without a value, a table
+// without entries.
+Environment<double> parameter_environment(const Variant& variant, const ParameterValues& values);
 
 // Reads the values out of a generated params structure (fields in declaration order with C layout).
 ParameterValues parameter_values(const Variant& variant, const void* params);
