@@ -5,6 +5,7 @@
 #include <fovea/dsl/register.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -66,6 +67,17 @@ std::vector<Variant> declared_variants() {
     variants.push_back(std::move(v));
   }
   return variants;
+}
+
+Variant declared_variant(const std::string& name) {
+  std::string names;
+  for (Variant& v : declared_variants()) {
+    if (v.name() == name) return std::move(v);
+    names += (names.empty() ? "" : ", ") + v.name();
+  }
+  throw std::invalid_argument(
+      fmt::format("variant '{}' is not declared in this program; declared are: {}", name,
+                  names.empty() ? "none" : names));
 }
 
 }  // namespace fovea

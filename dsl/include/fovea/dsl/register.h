@@ -5,6 +5,7 @@
 
 #include <fovea/dsl/variant.h>
 
+#include <string>
 #include <vector>
 
 namespace fovea {
@@ -18,6 +19,9 @@ bool register_variant(const char* name, const char* file, int line, Declare decl
 // Runs every registered declaration and returns the variants sorted by name. Throws
 // DeclarationError: a rule broken in a declaration, or two declarations of one name.
 std::vector<Variant> declared_variants();
+
+// One of them. Throws std::invalid_argument, naming those there are, when it is not declared.
+Variant declared_variant(const std::string& name);
 
 }  // namespace fovea
 
