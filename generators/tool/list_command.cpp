@@ -7,9 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
+#include "generators/describe/catalogue_page.h"
+#include "generators/describe/description.h"
+#include "generators/describe/layout.h"
 #include "generators/emit/library_spec.h"
 #include "generators/emit/spec_json.h"
 #include "generators/tool/commands.h"
@@ -18,7 +22,7 @@ namespace fovea {
 namespace {
 
 struct ListArguments {
-  bool json = false;
+  bool json = false, kernels = false;
   std::vector<std::string> head_dims = {"64", "128"};
 };
 
@@ -36,8 +40,14 @@ void run_list(const ListArguments& a) {
     nlohmann::ordered_json root;
     root["variants"] = root["kernels"] = root["targets"] = nlohmann::ordered_json::array();
     for (const Variant& v : variants) {
-      root["variants"].push_back(
-          {{"name", v.name()}, {"summary", v.summary_text()}, {"hash", hash_text(v.hash())}});
+      nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
+      for (const auto& p : v.parameters()) parameters.push_back(parameter_json(*p));
+      root["variants"].push_back({{"name", v.name()},
+                                  {"summary", v.summary_text()},
+                                  {"source", v.source_text()},
+                                  {"family", v.family_text()},
+                                  {"parameters", parameters},
+                                  {"hash", hash_text(v.hash())}});
     }
     for (const PlannedKernel& k : plan.kernels) {
       root["kernels"].push_back(spec_json(k.spec));
@@ -52,10 +62,20 @@ void run_list(const ListArguments& a) {
     fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
-  fmt::print("variants\n");
-  for (const Variant& v : variants) fmt::print("  {:<24} {}\n", v.name(), v.summary_text());
+  size_t name_width = 0;
+  for (const Variant& v : variants) name_width = std::max(name_width, v.name().size());
+  for (const auto& [family, members] : by_family(variants)) {
+    fmt::print("{}\n", family);
+    for (const Variant* v : members)
+      fmt::print("{}", wrapped("  " + v->name(), name_width + 4, v->summary_text()));
+  }
   fmt::print("targets\n");
   for (const TargetRow& t : target_table()) fmt::print("  {:<24} {}\n", t.name, t.halide);
+  if (!a.kernels) {
+    fmt::print("kernels\n  {} of head dimensions {}; --kernels lists them\n", plan.kernels.size(),
+               fmt::join(a.head_dims, ", "));
+    return;
+  }
   fmt::print("kernels (head dimensions {})\n", fmt::join(a.head_dims, ", "));
   for (const PlannedKernel& k : plan.kernels)
     fmt::print("  {:<60} {}\n", kernel_name(k.spec), k.schedule.text());
@@ -69,6 +89,7 @@ void add_list_command(CLI::App& app) {
       app.add_subcommand("list", "variants, targets and the kernels that emit would build of them");
   list->footer("example: fovea list --json");
   list->add_flag("--json", a->json, "one JSON object with variants, kernels and targets");
+  list->add_flag("--kernels", a->kernels, "also each kernel with its schedule");
   list->add_option("--head-dim", a->head_dims, "head dimensions of the listed kernels")
       ->capture_default_str();
   list->callback([a] { run_list(*a); });

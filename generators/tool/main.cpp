@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
                                                 FOVEA_VERSION_MINOR, FOVEA_VERSION_PATCH));
   fovea::add_list_command(app);
   fovea::add_show_command(app);
+  fovea::add_catalogue_command(app);
   fovea::add_emit_commands(app);
   try {
     app.parse(argc, argv);

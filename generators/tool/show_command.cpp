@@ -1,37 +1,57 @@
-// show_command.cpp: `show`: a variant's declaration, a picture of its mask, what the tile analysis
-// made of it. SPDX-License-Identifier: Apache-2.0
+// show_command.cpp: `show`: what a variant computes, its parameters, its mask, the tiles it runs.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fovea/dsl/evaluate.h>
 #include <fovea/dsl/register.h>
 #include <CLI/CLI.hpp>
 
-#include <nlohmann/json.hpp>
-
+#include <cmath>
 #include <cstdio>
-#include <map>
+#include <filesystem>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 
-#include "generators/emit/library_spec.h"
+#include "generators/describe/call_shape.h"
+#include "generators/describe/description.h"
+#include "generators/describe/layout.h"
+#include "generators/describe/mask_picture.h"
+#include "generators/emit/files.h"
 #include "generators/tool/commands.h"
 
 namespace fovea {
 namespace {
 
 struct ShowArguments {
-  std::string variant;
+  std::string variant, shape, target = "x86-avx2", picture;
   bool json = false;
-  int length = 32;
   std::vector<std::string> settings;  // name=value
 };
 
-// Scalars: what --set says, else the smallest allowed value that shows something. Tables: every
-// entry half the length.
-Environment<double> picture_environment(const Variant& v, const ShowArguments& a) {
-  std::map<std::string, double> given;
-  for (const std::string& s : a.settings) {
+constexpr int64_t cells_on_a_terminal = 64, cells_of_a_picture = 256;
+
+const Variant& find_variant(const std::vector<Variant>& variants, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Variant& v : variants) {
+    if (v.name() == name) return v;
+    names.push_back(v.name());
+  }
+  const std::string nearest = nearest_name(name, names);
+  throw std::invalid_argument(fmt::format(
+      "variant '{}' is not declared{}: allowed is {}", name,
+      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest), fmt::join(names, ", ")));
+}
+
+const TargetRow& find_row(const std::string& name) {
+  if (const TargetRow* row = find_target(name)) return *row;
+  std::vector<std::string> names;
+  for (const TargetRow& row : target_table()) names.emplace_back(row.name);
+  throw std::invalid_argument(
+      fmt::format("--target '{}': allowed is {}", name, fmt::join(names, ", ")));
+}
+
+ScalarValues parse_settings(const Variant& v, const std::vector<std::string>& settings) {
+  ScalarValues values;
+  for (const std::string& s : settings) {
     const size_t equals = s.find('=');
     const Parameter* p =
         equals == std::string::npos ? nullptr : v.find_parameter(s.substr(0, equals));
@@ -41,116 +61,74 @@ Environment<double> picture_environment(const Variant& v, const ShowArguments& a
     }
     const std::string value = s.substr(equals + 1);
     size_t read = 0;
+    double x = 0;
     try {
-      given[p->name] = std::stod(value, &read);
+      x = std::stod(value, &read);
     } catch (const std::logic_error&) {
     }
     if (read == 0 || read != value.size())
       throw std::invalid_argument(fmt::format("--set '{}': the value is not a number", s));
-    const double x = given[p->name];
-    if (!(x >= p->minimum && x <= p->maximum) || (p->exclusive_minimum && x == p->minimum)) {
-      throw std::invalid_argument(fmt::format("--set '{}': allowed is {}{}, {}]", s,
+    const bool whole = p->type.is_float() || x == std::trunc(x);
+    if (!(x >= p->minimum && x <= p->maximum) || (p->exclusive_minimum && x == p->minimum) ||
+        !whole) {
+      throw std::invalid_argument(fmt::format("--set '{}': allowed is {} in {}{}, {}]", s,
+                                              p->type.is_float() ? "a number" : "an integer",
                                               p->exclusive_minimum ? "(" : "[", p->minimum,
                                               p->maximum));
     }
+    values[p->name] = x;
   }
-  Environment<double> env;
-  env.lanes = static_cast<size_t>(a.length);
-  for (const char* zero : {"batch", "head", "kv_head"})
-    env.variables[zero] = Lanes<double>::integer(0);
-  env.variables["q_len"] = env.variables["kv_len"] = Lanes<double>::integer(a.length);
-  for (const auto& p : v.parameters()) {
-    if (p->kind != Parameter::Kind::Scalar) continue;
-    const double value = given.count(p->name)
-                             ? given[p->name]
-                             : std::min(p->maximum, std::max(p->minimum, a.length / 4.0));
-    env.variables[p->name] = p->type.is_int() ? Lanes<double>::integer(static_cast<int64_t>(value))
-                                              : Lanes<double>::real(value);
-  }
-  const double entry = a.length / 2;
-  env.table = [entry](const std::string&, const std::vector<int64_t>&) { return entry; };
-  return env;
+  return values;
 }
 
-// One character per (query, key): '#' visible, '.' hidden.
-std::vector<std::string> mask_picture(const Variant& v, const ShowArguments& a) {
-  Environment<double> env = picture_environment(v, a);
-  Lanes<double> keys;
-  for (int k = 0; k < a.length; ++k) keys.integers.push_back(k);
-  env.variables["k"] = keys;
-  std::vector<std::string> rows;
-  for (int q = 0; q < a.length; ++q) {
-    env.variables["q"] = Lanes<double>::integer(q);
-    std::vector<int64_t> visible = evaluate(v.mask(), env).integers;
-    visible.resize(static_cast<size_t>(a.length), visible[0]);
-    std::string row;
-    for (const int64_t x : visible) row += x ? '#' : '.';
-    rows.push_back(row);
+void write_picture(const std::filesystem::path& file, const Variant& v, const MaskGrid& grid) {
+  if (file.extension() == ".svg") {
+    write_if_changed(file, mask_svg(grid, fmt::format("{}: which of {} keys {} queries see",
+                                                      v.name(), grid.kv_len, grid.q_len)));
+  } else if (file.extension() == ".png") {
+    write_mask_png(grid, file);
+  } else {
+    throw std::invalid_argument(
+        fmt::format("--picture '{}': allowed is a name that ends in .svg or .png", file.string()));
   }
-  return rows;
-}
-
-std::string text_of(const Expr& e) {
-  std::ostringstream out;
-  out << e;
-  return out.str();
 }
 
 void run_show(const ShowArguments& a) {
   const std::vector<Variant> variants = declared_variants();
-  const Variant* v = nullptr;
-  std::vector<std::string> names;
-  for (const Variant& candidate : variants) {
-    names.push_back(candidate.name());
-    if (candidate.name() == a.variant) v = &candidate;
-  }
-  if (!v)
-    throw std::invalid_argument(
-        fmt::format("--variant '{}': allowed is {}", a.variant, fmt::join(names, ", ")));
-  if (a.length < 1 || a.length > 256)
-    throw std::invalid_argument(fmt::format("--length is {}: allowed is 1 to 256", a.length));
-
-  const PrefillCpuSchedule s = default_prefill_schedule(*find_target("x86-avx2"), *v, 64, 64);
-  const TileStatus status = tile_status(*v, s.block_rows(), s.key_block);
-  const std::vector<std::string> picture = mask_picture(*v, a);
+  const Variant& v = find_variant(variants, a.variant);
+  const TargetRow& target = find_row(a.target);
+  const ExampleShape shape = parse_call_shape(a.shape, default_call_shape);
+  const ScalarValues scalars = parse_settings(v, a.settings);
+  // One shape for both if it is given; else a picture that fits, and a call of a usual size.
+  PictureSetting picture = a.shape.empty() ? picture_setting(v) : PictureSetting{shape, {}};
+  for (const auto& [name, value] : scalars) picture.scalars[name] = value;
+  if (!a.picture.empty())
+    write_picture(a.picture, v, example_mask_grid(v, picture, cells_of_a_picture));
+  const Description d = describe(v, target, picture, shape, scalars, cells_on_a_terminal);
   if (a.json) {
-    nlohmann::ordered_json root = {{"name", v->name()},
-                                   {"summary", v->summary_text()},
-                                   {"hash", hash_text(v->hash())},
-                                   {"declaration", v->canonical_text()},
-                                   {"mask", picture},
-                                   {"tile_status",
-                                    {{"block_rows", status.block_rows},
-                                     {"key_block", status.key_block},
-                                     {"live", text_of(status.live)},
-                                     {"full", text_of(status.full)},
-                                     {"live_key", text_of(status.live_key)},
-                                     {"fallback", status.fallback}}}};
-    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    return;
+    fmt::print("{}\n", description_json(d).dump(2, ' ', false,
+                                                nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", description_text(d));
   }
-  fmt::print("{}", v->canonical_text());
-  if (!v->summary_text().empty()) fmt::print("summary {}\n", v->summary_text());
-  fmt::print("hash {}\n\nmask, one row per query, one column per key\n", hash_text(v->hash()));
-  for (const std::string& row : picture) fmt::print("  {}\n", row);
-  fmt::print(
-      "\nkey blocks of {} keys for {} query rows\n  run when    {}\n  whole when  {}\n  keys from  "
-      " {}\n",
-      status.key_block, status.block_rows, text_of(status.live), text_of(status.full),
-      text_of(status.live_key));
-  if (!status.fallback.empty()) fmt::print("  fallback    {}\n", status.fallback);
 }
 
 }  // namespace
 
 void add_show_command(CLI::App& app) {
   auto a = std::make_shared<ShowArguments>();
-  CLI::App* show =
-      app.add_subcommand("show", "a variant: declaration, mask picture, which key blocks are run");
-  show->footer("example: fovea show --variant causal_window --set window=8");
-  show->add_option("--variant", a->variant, "its name")->required();
-  show->add_option("--length", a->length, "rows and columns of the picture")->capture_default_str();
-  show->add_option("--set", a->settings, "value of a scalar in the picture, NAME=VALUE");
+  CLI::App* show = app.add_subcommand(
+      "show", "a variant: formula, parameters, mask picture, which tiles are run");
+  show->footer(
+      "example: fovea show causal_window --set window=8\n"
+      "         fovea show causal --shape sq=4096,skv=4096 --picture causal.svg");
+  show->add_option("name,--variant", a->variant, "its name")->required();
+  show->add_option("--shape", a->shape,
+                   "of the call, as b=1,hq=8,hkv=8,sq=2048,skv=2048,d=64; default: this, and a "
+                   "picture of a shorter one");
+  show->add_option("--target", a->target, "whose tiles are counted")->capture_default_str();
+  show->add_option("--set", a->settings, "value of a scalar instead of its example, NAME=VALUE");
+  show->add_option("--picture", a->picture, "also write the mask to this file, .svg or .png");
   show->add_flag("--json", a->json, "as one JSON object");
   show->callback([a] { run_show(*a); });
 }

@@ -191,66 +191,6 @@ TEST(Command, UsageErrorsExitWith2) {
   EXPECT_THAT(run_fovea({"--version"}).output, ::testing::MatchesRegex("fovea [0-9.]+\n"));
 }
 
-TEST(Command, ListJson) {
-  const ProgramRun run = run_fovea({"list", "--json"});
-  ASSERT_EQ(run.how, "exit status 0");
-  const Json root = Json::parse(run.output);
-  for (const char* list : {"variants", "kernels", "targets"}) {
-    ASSERT_FALSE(root.at(list).empty()) << list;
-    for (const Json& row : root.at(list)) EXPECT_FALSE(row.at("name").get<std::string>().empty());
-  }
-  for (const Json& row : root.at("variants")) {
-    EXPECT_FALSE(row.at("summary").get<std::string>().empty()) << row;
-    EXPECT_EQ(row.at("hash").get<std::string>().size(), 16u);
-  }
-  for (const Json& row : root.at("kernels")) {
-    for (const char* key : {"variant", "pass", "dtype", "target", "schedule"})
-      EXPECT_TRUE(row.at(key).is_string()) << key;
-    EXPECT_TRUE(row.at("d_qk").is_number_integer());
-    EXPECT_TRUE(row.at("d_v").is_number_integer());
-  }
-  EXPECT_EQ(root.at("kernels").size(), 2 * root.at("variants").size() * root.at("targets").size());
-  // The text names the same things.
-  const std::string text = run_fovea({"list"}).output;
-  for (const Json& row : root.at("kernels"))
-    EXPECT_THAT(text, HasSubstr(row.at("name").get<std::string>()));
-}
-
-TEST(Command, ShowJson) {
-  const ProgramRun run = run_fovea(
-      {"show", "--variant", "causal_window", "--length", "4", "--set", "window=2", "--json"});
-  ASSERT_EQ(run.how, "exit status 0") << run.output;
-  const Json root = Json::parse(run.output);
-  EXPECT_EQ(root.at("name"), "causal_window");
-  EXPECT_THAT(root.at("declaration").get<std::string>(), HasSubstr("variant causal_window\n"));
-  EXPECT_EQ(root.at("hash").get<std::string>().size(), 16u);
-  EXPECT_TRUE(root.at("summary").is_string());
-  EXPECT_EQ(root.at("mask"), (Json{"#...", "##..", ".##.", "..##"}));
-  for (const char* key : {"block_rows", "key_block", "live", "full", "live_key", "fallback"})
-    EXPECT_TRUE(root.at("tile_status").contains(key)) << key;
-  EXPECT_EQ(root.at("tile_status").at("fallback"), "");
-  const std::string text =
-      run_fovea({"show", "--variant", "causal_window", "--length", "4", "--set", "window=2"})
-          .output;
-  EXPECT_THAT(text, HasSubstr("  #...\n  ##..\n  .##.\n  ..##\n"));
-  EXPECT_THAT(text, HasSubstr(root.at("declaration").get<std::string>()));
-}
-
-TEST(Command, ShowRefusals) {
-  const auto refusal = [](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "show");
-    const ProgramRun run = run_fovea(arguments);
-    EXPECT_EQ(run.how, "exit status 1");
-    return run.output;
-  };
-  EXPECT_THAT(refusal({"--variant", "casual"}), HasSubstr("--variant 'casual': allowed is alibi"));
-  EXPECT_THAT(refusal({"--variant", "full", "--length", "0"}), HasSubstr("1 to 256"));
-  for (const char* setting : {"window", "no_such=1", "=1", "window=", "window=wide", "window=8k",
-                              "window=0", "window=nan", "window=1e10"})
-    EXPECT_THAT(refusal({"--variant", "causal_window", "--set", setting}),
-                HasSubstr(std::string("--set '") + setting + "'"));
-}
-
 TEST(EmitFailure, AToolThatFailsIsNamed) {
   const SmallLibrary& library = emitted_library();
   const std::string before = read_file(library.out() / "small_kernels.o");
