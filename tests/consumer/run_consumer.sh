@@ -12,6 +12,7 @@ kind=$1 source=$2 build=$3 prefix=$4 halide=$5
 cmake=${CMAKE:-cmake}
 ninja=${NINJA:-ninja}
 scratch=$build/consumer/$kind
+projects=$source/tests/consumer
 jobs=2
 
 fail() {
@@ -25,7 +26,7 @@ configure() {
   shift 2
   rm -rf "$scratch"
   mkdir -p "$scratch"
-  cp -r "$source/tests/consumer/$project" "$source/tests/consumer/shared" "$scratch/"
+  cp -r "$projects/$project" "$source/tests/consumer/shared" "$scratch/"
   "$cmake" -G Ninja -S "$scratch/$project" -B "$scratch/build" -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_PREFIX_PATH="$package" -DHalide_DIR="$halide/lib64/cmake/Halide" \
     -DCMAKE_DISABLE_FIND_PACKAGE_Halide_Python=ON \
@@ -101,6 +102,14 @@ case "$kind" in
     configure two_libraries "$prefix"
     compile
     run "$scratch/build/program"
+    ;;
+  first_variant)
+    # The project of docs/add-a-variant.md, as the page says it is built and run.
+    projects=$source/docs/snippets
+    configure first_variant "$prefix"
+    compile
+    "$scratch/build/my_attention_generator" show fading_memory >/dev/null || fail "the generator cannot show the variant"
+    "$scratch/build/check" || fail "check failed with status $?"
     ;;
   plain_c)
     configure application "$prefix"

@@ -36,10 +36,10 @@ for page in $pages; do
     elif [[ $text =~ ^'<!-- from: '(.*)' -->'$ ]]; then
       file=${BASH_REMATCH[1]}
     else
-      # Links that are neither web addresses nor anchors.
+      # Links that are neither web addresses nor anchors, outside of code: [](int a) is a function.
       while IFS= read -r target; do
         [ -z "$target" ] || [ -e "$folder/$target" ] || complain "$page:$line: link to $target, which does not exist"
-      done < <(grep -oE '\]\([^)]+\)' <<<"$text" | sed -E 's/^\]\(//; s/\)$//; s/#.*//' | grep -vE '^[a-z]+:' || true)
+      done < <(sed 's/`[^`]*`//g' <<<"$text" | grep -oE '\]\([^)]+\)' | sed -E 's/^\]\(//; s/\)$//; s/#.*//' | grep -vE '^[a-z]+:' || true)
     fi
   done <"$page"
 done
