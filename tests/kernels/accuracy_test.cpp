@@ -15,7 +15,8 @@ bool has_query_table(const TestKernel& kernel) {
   for (int32_t i = 0; i < variant.parameter_count; ++i) {
     const fovea_parameter_info& p = variant.parameters[i];
     for (int32_t axis = 0; axis < p.rank; ++axis) {
-      if (p.kind == FOVEA_TABLE && p.axes[axis] == FOVEA_AXIS_QUERY) return true;
+      if (p.kind != FOVEA_TABLE) continue;
+      if (p.axes[axis] == FOVEA_AXIS_QUERY || p.axes[axis] == FOVEA_AXIS_POSITION) return true;
     }
   }
   return false;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "fovea_bank_dims.h"
+#include "fovea_preset_kernels.h"
 #include "fovea_slice_dims.h"
 #include "fovea_test_dims.h"
 #include "fovea_test_kernels.h"
@@ -15,8 +16,8 @@
 namespace fovea::test {
 
 std::vector<const fovea_library_info*> tested_libraries() {
-  return {fovea_test_kernels_library(), fovea_test_dims_library(), fovea_bank_dims_library(),
-          fovea_slice_dims_library()};
+  return {fovea_test_kernels_library(), fovea_preset_kernels_library(), fovea_test_dims_library(),
+          fovea_bank_dims_library(), fovea_slice_dims_library()};
 }
 
 }  // namespace fovea::test

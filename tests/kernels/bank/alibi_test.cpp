@@ -1,5 +1,7 @@
 // alibi_test.cpp: penalties that grow with the distance.
 // SPDX-License-Identifier: Apache-2.0
+#include <fovea/dsl/relative_bias.h>
+
 #include "tests/kernels/bank/bank.h"
 
 namespace fovea::test::bank {
@@ -18,15 +20,18 @@ double penalised_mean(double slope, int64_t query) {
   return sum / weights;
 }
 
-// https://github.com/ml-explore/mlx/pull/3071, https://github.com/NVIDIA/TensorRT-LLM/pull/1611 and
-// https://github.com/paiml/aprender/pull/2143: which slopes is the caller's choice, one a head. For
-// 8 heads 2^-1 … 2^-8; for 12 these and then 2^-0.5 … 2^-3.5 of the series for 16.
+// https://github.com/ml-explore/mlx/pull/3071: heads that are no power of two
 TEST_P(Alibi, Row46EveryHeadHasASlopeOfItsOwn) {
   std::vector<double> slopes;
   for (int h = 1; h <= 8; ++h) slopes.push_back(std::exp2(-h));
   for (int h = 1; h <= 4; ++h) slopes.push_back(std::exp2(0.5 - h));
+  const std::vector<float> published = alibi_slopes(12);
+  ASSERT_EQ(published.size(), slopes.size());
+  for (size_t h = 0; h < slopes.size(); ++h) {
+    EXPECT_FLOAT_EQ(published[h], static_cast<float>(slopes[h])) << h;
+  }
   Problem problem(GetParam(), setup_of(70, 70, 12, 3));
-  problem.params.set_table("slope", {12}, slopes);
+  problem.params.set_table("slope", {12}, {published.begin(), published.end()});
   problem.fill_v(key_number);
   const Results got = problem.checked_run();
   for (int64_t h = 0; h < 12; ++h) {
@@ -35,6 +40,35 @@ TEST_P(Alibi, Row46EveryHeadHasASlopeOfItsOwn) {
       ASSERT_NEAR(got.at(0, h, i), expected, 4e-6 * expected) << "head " << h << ", row " << i;
     }
   }
+}
+
+// https://github.com/NVIDIA/TensorRT-LLM/pull/1611: both rules can be had, and any other vector
+TEST_P(Alibi, Row47SlopesOfEitherRuleOrOfNone) {
+  constexpr int64_t heads = 40;
+  std::vector<float> own;
+  for (int64_t h = 0; h < heads; ++h) own.push_back(1.0f / static_cast<float>(h + 2));
+  for (const std::vector<float>& slopes :
+       {alibi_slopes(heads), alibi_slopes_geometric(heads), own}) {
+    ASSERT_EQ(static_cast<int64_t>(slopes.size()), heads);
+    Problem problem(GetParam(), setup_of(1, 9, heads, heads));
+    problem.params.set_table("slope", {heads}, {slopes.begin(), slopes.end()});
+    problem.fill_v(key_number);
+    const Results got = problem.checked_run();
+    for (int64_t h = 0; h < heads; ++h) {
+      const double slope = static_cast<double>(slopes[static_cast<size_t>(h)]);
+      ASSERT_NEAR(got.at(0, h, 0), penalised_mean(slope, 8), 2e-5) << "head " << h;
+    }
+  }
+  EXPECT_NE(alibi_slopes(heads), alibi_slopes_geometric(heads));
+}
+
+// https://github.com/paiml/aprender/pull/2143
+TEST(AlibiSlopes, Row49TheFirstHeadHasOneHalf) {
+  const std::vector<float> slopes = alibi_slopes(8);
+  ASSERT_EQ(slopes.size(), 8U);
+  for (int h = 0; h < 8; ++h)
+    EXPECT_EQ(slopes[static_cast<size_t>(h)], std::exp2(-1.0f - static_cast<float>(h))) << h;
+  EXPECT_EQ(slopes, alibi_slopes_geometric(8));
 }
 
 // https://github.com/keras-team/keras-hub/pull/2977: a full pass, and its last row alone
