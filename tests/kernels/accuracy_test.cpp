@@ -28,8 +28,8 @@ FOVEA_FOR_KERNELS(Accuracy, all_kernels());
 // Over so many calls together no floor is needed: luck evens out.
 constexpr int many_calls = 40;
 
-// FOVEA_TEST_CALLS asks for more. What is said of no table and no scalar needs fewer numbers to
-// vary, but is there in every size of rows.
+// Many for the variants without parameters and score steps, which are there in every size of rows;
+// FOVEA_TEST_CALLS asks for more of all.
 int calls_of(const TestKernel& kernel) {
   const char* text = std::getenv("FOVEA_TEST_CALLS");
   const int calls = text != nullptr ? std::atoi(text) : 15;
