@@ -13,7 +13,7 @@ RowTransform turned(RopeLayout layout, const Table<float>& cosine, const Table<f
                     const Expr& first_feature, Expr Position::* position) {
   return [=](const Row& row, Expr d, const Position& p) {
     const Expr pairs = cosine.extent(1);
-    const Expr at = d - first_feature;
+    const Expr at = Halide::Internal::is_const_zero(first_feature) ? d : d - first_feature;
     Expr pair, partner, is_first;
     if (layout == RopeLayout::Interleaved) {
       pair = at / 2;
@@ -27,7 +27,9 @@ RowTransform turned(RopeLayout layout, const Table<float>& cosine, const Table<f
     const Expr c = cosine(p.*position, pair), s = sine(p.*position, pair);
     const Expr other = row(partner) * s;
     const Expr result = row(d) * c + Halide::select(is_first, -other, other);
-    return Halide::select(at >= 0 && at < 2 * pairs, result, row(d));
+    Expr is_turned = at < 2 * pairs;
+    if (!at.same_as(d)) is_turned = at >= 0 && is_turned;
+    return Halide::select(is_turned, result, row(d));
   };
 }
 
