@@ -1,14 +1,16 @@
 // property_test.cpp: relations between calls that hold whatever the numbers are. Those that depend
 // on what a variant declares are in relation_test.cpp. SPDX-License-Identifier: Apache-2.0
 #include "tests/support/comparison.h"
+#include "tests/support/invariance.h"
 
 namespace fovea::test {
 namespace {
 
 // A power of two moves between query and scale without rounding.
-class ScaleProperty : public KernelTest {};  // score steps would round differently
-FOVEA_FOR_KERNELS(ScaleProperty,
-                  kernels_where([](const TestKernel& k) { return !k.has_score_steps(); }));
+class ScaleProperty : public KernelTest {};  // other steps would round differently
+FOVEA_FOR_KERNELS(ScaleProperty, kernels_where([](const TestKernel& k) {
+                    return is_masked_softmax(k.declaration());
+                  }));
 
 TEST_P(ScaleProperty, ScaleAndQueryAreOneFactor) {
   Random random(GetParam().info().name, 400);

@@ -231,6 +231,13 @@ bool is_proportional_to_values(const Variant& variant) {
   return true;
 }
 
+bool is_masked_softmax(const Variant& v) {
+  return v.normalizer() == Normalizer::Kind::Softmax && v.score_steps().empty() &&
+         v.query_steps().empty() && v.key_steps().empty() && v.value_steps().empty() &&
+         v.output_steps().empty() && !v.sink_logit().defined() && !v.weight_factor().defined() &&
+         v.slice_count() == 1;
+}
+
 bool mentions(const Variant& variant, const std::string& position) {
   Names found;
   for (const Expr& e : parts_of(variant)) {

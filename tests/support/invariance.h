@@ -20,6 +20,9 @@ bool stays_when_moving(const Variant& variant, const std::set<std::string>& posi
 // Twice the values make twice the output.
 bool is_proportional_to_values(const Variant& variant);
 
+// A mask and the softmax of plain products: equal scores give the mean of the visible values.
+bool is_masked_softmax(const Variant& variant);
+
 // The declaration mentions this position anywhere ("kv_len", …).
 bool mentions(const Variant& variant, const std::string& position);
 
