@@ -37,7 +37,9 @@ void expect_narrow(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     // A word that cannot be broken may be longer.
-    if (line.find_last_of(' ') > line_width / 2) EXPECT_LE(width_of(line), 100u) << line;
+    if (line.find_last_of(' ') > line_width / 2) {
+      EXPECT_LE(width_of(line), 100u) << line;
+    }
   }
 }
 
