@@ -15,7 +15,7 @@ extern "C" {
  * From: nobody et al. 1999, arXiv:0000.00000.
  * Differs from it in everything.
  * 2 slices of d_qk: the default scale is 1/sqrt(d_qk / 2).
- * Variant hash 40814fbb54039c0f; fills call.lse, call.row_max, call.row_sum, call.probabilities where given. */
+ * Variant hash 6c762192d32b1fa3; fills call.lse, call.row_max, call.row_sum, call.probabilities where given. */
 typedef struct sample_everything_params {
   float cap; /* > 0 and <= 50 */
   float slope; /* any number */
