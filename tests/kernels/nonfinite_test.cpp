@@ -54,16 +54,36 @@ class NonFinite : public KernelTest {
     return reach;
   }
 
+  // The rows in which key k of KV head kh of sequence b has a weight near or below the smallest
+  // normal number.
+  static Reach where_faint(const Problem& problem, int64_t b, int64_t kh, int64_t k) {
+    Problem probe(problem, problem.setup());
+    probe.fill_v([=](int64_t at_b, int64_t at_kh, int64_t row, int64_t) {
+      return at_b == b && at_kh == kh && row == k ? 1.0 : 0.0;
+    });
+    const Expected weights = expected_results(probe);
+    Reach faint = nobody(problem);
+    const auto d_v = weights.out.size() / std::max<size_t>(faint.size(), 1);
+    for (size_t row = 0; row < faint.size(); ++row) {
+      for (size_t i = row * d_v; i < (row + 1) * d_v; ++i) {
+        if (std::abs(weights.out[i]) < 0x1p-110) faint[row] = 1;
+      }
+    }
+    return faint;
+  }
+
   // Each poison in one element. Rows outside of its reach keep their bits. The others are as the
   // reference says: NaN and infinity in the same places, numbers within the accuracy rule.
+  // In `faint` rows a weight is so small that generated code counts it as 0, and 0 times infinity
+  // is NaN.
   static void expect_reach(Problem& problem, const Results& clean, float& element,
-                           const Reach& reach) {
+                           const Reach& reach, const Reach& faint = {}) {
     const float before = element;
     const bool may_drop = may_drop_nan(problem.kernel().declaration());
     for (const float poison : poisons) {
       count_case();
       element = poison;
-      const Results got = problem.checked_run();
+      Results got = problem.checked_run();
       const auto d_v = static_cast<size_t>(got.d_v);
       for (size_t row = 0; row < reach.size(); ++row) {
         if (reach[row] != 0) continue;
@@ -79,8 +99,13 @@ class NonFinite : public KernelTest {
       }
       // What a huge number does within its reach is a matter of overflow.
       if (!std::isfinite(poison) && !may_drop) {
-        EXPECT_EQ(compare(got, expected_results(problem)), "")
-            << poison << " in " << problem.text();
+        const Expected expected = expected_results(problem);
+        for (size_t i = 0; !faint.empty() && i < got.out.size(); ++i) {
+          if (faint[i / d_v] != 0 && std::isinf(expected.out[i]) && std::isnan(got.out[i])) {
+            got.out[i] = static_cast<float>(expected.out[i]);
+          }
+        }
+        EXPECT_EQ(compare(got, expected), "") << poison << " in " << problem.text();
       }
       if (HasFailure()) break;
     }
@@ -102,7 +127,8 @@ TEST_P(NonFinite, InKeysAndValuesReachesTheRowsThatSeeIt) {
     for (const StridedTensor* t : {&problem.k, &problem.v}) {
       const int64_t key = random.integer(0, setup.kv_len_of(b) - 1);
       float& element = t->at(b, kh, key, random.integer(0, t->view().extent[3] - 1));
-      expect_reach(problem, clean, element, that_see(problem, b, kh, key));
+      const Reach faint = t == &problem.v ? where_faint(problem, b, kh, key) : Reach();
+      expect_reach(problem, clean, element, that_see(problem, b, kh, key), faint);
     }
   }
 }

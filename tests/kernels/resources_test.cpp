@@ -55,7 +55,7 @@ TEST_P(Resources, NoAllocationWithAWorkspace) {
     ASSERT_EQ(problem.run(), FOVEA_OK) << fovea_last_message();  // starts the pool
     malloc_calls = 0;
     counts_malloc = true;
-    const fovea_status status = problem.run();
+    const fovea_status status = problem.run_again();
     counts_malloc = false;
     EXPECT_EQ(status, FOVEA_OK);
     EXPECT_EQ(malloc_calls.load(), 0) << threads << " threads";

@@ -155,7 +155,9 @@ class Point {
     Random random(name, number ^ seed_);
     if (parameter == nullptr) return factor_ * random.real(-2, 2);
     if (parameter->type.is_float()) return random.real(-2, 2);
-    return static_cast<double>(random.integer(0, parameter->type.bits() == 8 ? 1 : 3));
+    if (parameter->type.bits() == 8) return static_cast<double>(random.integer(0, 1));
+    // Numbers of documents, and positions.
+    return static_cast<double>(random.integer(0, random.chance(0.5) ? 3 : 60));
   }
 
   const Variant& variant_;

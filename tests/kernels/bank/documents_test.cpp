@@ -28,7 +28,10 @@ TEST_P(Documents, Row166PaddingAfterTheLastDocument) {
     Problem without(with, setup_of(tokens, tokens));
     const Results bare = without.checked_run();
     for (int64_t i = 0; i < tokens; ++i)
-      for (int64_t d = 0; d < 64; ++d) ASSERT_EQ(bare.at(0, 0, i, d), got.at(0, 0, i, d)) << i;
+      for (int64_t d = 0; d < 64; ++d) {
+        // The last block of keys is whole with the padding, and cut off without it.
+        ASSERT_NEAR(bare.at(0, 0, i, d), got.at(0, 0, i, d), 1e-6f) << i;
+      }
     EXPECT_EQ(compare(bare, expected_results(without)), "");
   }
 }
