@@ -160,7 +160,7 @@ TEST(Emit, BadRequestsAreNamed) {
     return run.output;
   };
   EXPECT_THAT(refusal({"--variant", "casual"}),
-              HasSubstr("fovea: variant 'casual': allowed is one of the declared: alibi_causal, "));
+              HasSubstr("fovea: variant 'casual': allowed is one of the declared: alibi, "));
   EXPECT_THAT(refusal({"--target", "x86-avx3"}),
               HasSubstr("fovea: target 'x86-avx3': allowed is one of x86-sse41, "));
   EXPECT_THAT(refusal({"--dtype", "f64"}), HasSubstr("fovea: dtype 'f64': allowed is "));
