@@ -79,7 +79,7 @@ class NonFinite : public KernelTest {
   static void expect_reach(Problem& problem, const Results& clean, float& element,
                            const Reach& reach, const Reach& faint = {}) {
     const float before = element;
-    const bool may_drop = may_drop_nan(problem.kernel().declaration());
+    const bool may_drop = may_drop_nan_of_rows(problem.kernel().declaration());
     for (const float poison : poisons) {
       count_case();
       element = poison;

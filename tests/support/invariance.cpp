@@ -248,6 +248,17 @@ bool mentions(const Variant& variant, const std::string& position) {
   return found.names.count(position) != 0;
 }
 
+bool may_drop_nan_of_rows(const Variant& variant) {
+  Extremes extremes;
+  for (const Expr& e : transforms_of_values(variant)) {
+    if (e.defined()) e.accept(&extremes);
+  }
+  for (const auto* steps : {&variant.query_steps(), &variant.key_steps()}) {
+    for (const Expr& e : *steps) e.accept(&extremes);
+  }
+  return extremes.found;
+}
+
 bool may_drop_nan(const Variant& variant) {
   Extremes extremes;
   for (const Expr& e : parts_of(variant)) {

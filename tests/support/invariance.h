@@ -29,6 +29,8 @@ bool mentions(const Variant& variant, const std::string& position);
 // A minimum or a maximum of floats, which of a number and a NaN returns what the instruction set
 // makes of it.
 bool may_drop_nan(const Variant& variant);
+// The same of the row transforms alone: a NaN score survives every score step.
+bool may_drop_nan_of_rows(const Variant& variant);
 
 }  // namespace fovea::test
 
