@@ -75,7 +75,9 @@ class Point {
     for (const auto& p : variant.parameters()) {
       if (p->kind != Parameter::Kind::Scalar) continue;
       const double low = std::max(p->minimum, -3.0) + (p->exclusive_minimum ? 1 : 0);
-      const double high = std::max(low, std::min(p->maximum, low + 20));
+      // Integers may be positions.
+      const double reach = p->type.is_int() && random.chance(0.5) ? 70 : 20;
+      const double high = std::max(low, std::min(p->maximum, low + reach));
       if (p->type.is_float()) {
         reals_[p->name] = random.real(low, high);
       } else {
