@@ -131,7 +131,7 @@ Error Problem::error() const {
   ReferenceOptions options;
   options.row_step = std::max<int64_t>(1, shape_.sq / 64);
   const ReferenceResult exact = reference_attention(variant_, call_, values, options);
-  const ReferenceResult plain = plain_f32_attention(variant_, call_, values, options);
+  const ReferenceResult plain = plain_attention(variant_, call_, values, options);
   Error e;
   double plain_error = 0;
   for (size_t row = 0; row < exact.computed.size(); ++row) {

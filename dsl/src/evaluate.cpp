@@ -1,6 +1,7 @@
 // evaluate.cpp: the interpreter's nodes: constants, variables, casts, arithmetic, comparisons,
 // selects. SPDX-License-Identifier: Apache-2.0
 #include <fovea/dsl/evaluate.h>
+#include <fovea/dsl/half_precision.h>
 #include <fovea/dsl/row.h>
 
 #include <bit>
@@ -24,8 +25,7 @@ using Halide::Internal::IRNodeType;
 template <typename Real>
 Real round_to(Type type, Real x) {
   if (type.bits() != 16) return x;
-  return type.is_bfloat() ? static_cast<Real>(Halide::bfloat16_t(x))
-                          : static_cast<Real>(Halide::float16_t(x));
+  return rounded_to(type.is_bfloat() ? FOVEA_BF16 : FOVEA_F16, static_cast<float>(x));
 }
 
 template <typename Real>

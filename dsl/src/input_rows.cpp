@@ -2,27 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input_rows.h"
 
-#include <Halide.h>
-
-#include <stdexcept>
-#include <string>
+#include <fovea/dsl/half_precision.h>
 
 namespace fovea::detail {
-namespace {
-
-template <typename Stored>
-std::vector<float> widen(const uint16_t* first, int64_t stride, int64_t count, int64_t features) {
-  std::vector<float> rows;
-  rows.reserve(static_cast<size_t>(count * features));
-  for (int64_t row = 0; row < count; ++row) {
-    for (int64_t d = 0; d < features; ++d) {
-      rows.push_back(static_cast<float>(Stored::make_from_bits(first[row * stride + d])));
-    }
-  }
-  return rows;
-}
-
-}  // namespace
 
 InputRows::InputRows(const fovea_tensor& tensor, int64_t batch, int64_t head, int64_t count) {
   const int64_t offset = batch * tensor.stride[0] + head * tensor.stride[1];
@@ -32,14 +14,13 @@ InputRows::InputRows(const fovea_tensor& tensor, int64_t batch, int64_t head, in
     stride_ = tensor.stride[2];
     return;
   }
-  const uint16_t* first = static_cast<const uint16_t*>(tensor.data) + offset;
-  if (tensor.dtype == FOVEA_F16) {
-    widened_ = widen<Halide::float16_t>(first, tensor.stride[2], count, features);
-  } else if (tensor.dtype == FOVEA_BF16) {
-    widened_ = widen<Halide::bfloat16_t>(first, tensor.stride[2], count, features);
-  } else {
-    throw std::invalid_argument("fovea: the reference reads f32, f16 and bf16, not dtype " +
-                                std::to_string(static_cast<int>(tensor.dtype)));
+  const int64_t size = element_size(tensor.dtype);
+  const unsigned char* first = static_cast<const unsigned char*>(tensor.data) + offset * size;
+  widened_.reserve(static_cast<size_t>(count * features));
+  for (int64_t row = 0; row < count; ++row) {
+    for (int64_t d = 0; d < features; ++d) {
+      widened_.push_back(load_element(first + (row * tensor.stride[2] + d) * size, tensor.dtype));
+    }
   }
   first_ = widened_.data();
   stride_ = features;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fovea/dsl/evaluate.h>
+#include <fovea/dsl/half_precision.h>
 #include <fovea/dsl/kernel_trial.h>
 
 #include <algorithm>
@@ -18,19 +19,22 @@
 namespace fovea {
 namespace {
 
-std::vector<float> random_numbers(int64_t count, std::mt19937& random) {
+std::vector<unsigned char> random_numbers(int64_t count, fovea_dtype dtype, std::mt19937& random) {
   // Of variance 1, as a normalised projection leaves them.
   std::uniform_real_distribution<float> uniform(-1.7320508f, 1.7320508f);
-  std::vector<float> numbers(static_cast<size_t>(count));
-  for (float& x : numbers) x = uniform(random);
+  const auto size = static_cast<size_t>(element_size(dtype));
+  std::vector<unsigned char> numbers(static_cast<size_t>(count) * size);
+  for (size_t at = 0; at < numbers.size(); at += size) {
+    store_element(&numbers[at], dtype, uniform(random));
+  }
   return numbers;
 }
 
-fovea_tensor dense(std::vector<float>& data, int64_t batch, int64_t heads, int64_t rows,
+fovea_tensor dense(void* data, fovea_dtype dtype, int64_t batch, int64_t heads, int64_t rows,
                    int64_t features) {
   fovea_tensor t{};
-  t.data = data.data();
-  t.dtype = FOVEA_F32;
+  t.data = data;
+  t.dtype = dtype;
   const int64_t extent[4] = {batch, heads, rows, features};
   int64_t stride = 1;
   for (int axis = 3; axis >= 0; --axis) {
@@ -43,6 +47,8 @@ fovea_tensor dense(std::vector<float>& data, int64_t batch, int64_t heads, int64
 
 // The largest errors of one output, and the element that is furthest from what is allowed.
 struct Comparison {
+  explicit Comparison(fovea_dtype dtype) : dtype_(dtype) {}
+
   double error = 0, plain_error = 0, largest = 0;
   size_t at = 0;
 
@@ -58,31 +64,37 @@ struct Comparison {
     largest = std::max(largest, std::abs(exact));
   }
   double allowed() const {
-    return std::max(2 * plain_error, 64 * std::numeric_limits<float>::epsilon() / 2 * largest);
+    const double roundings =
+        64 * unit_roundoff(FOVEA_F32) + (dtype_ == FOVEA_F32 ? 0 : 4 * unit_roundoff(dtype_));
+    return std::max(2 * plain_error, roundings * largest);
   }
   bool passed() const { return error <= allowed(); }
   double share() const { return error == 0 ? 0 : error / allowed(); }
+
+ private:
+  fovea_dtype dtype_;
 };
 
 }  // namespace
 
 KernelTrial::KernelTrial(const Variant& variant, const ExampleShape& shape, Kernel kernel,
-                         uint32_t seed)
+                         fovea_dtype dtype, uint32_t seed)
     : variant_(variant), shape_(shape), kernel_(std::move(kernel)), parameters_(variant, shape) {
   std::mt19937 random(seed);
   const ExampleShape& s = shape_;
-  q_ = random_numbers(s.batch * s.heads * s.q_len * s.d_qk, random);
-  k_ = random_numbers(s.batch * s.kv_heads * s.kv_len * s.d_qk, random);
-  v_ = random_numbers(s.batch * s.kv_heads * s.kv_len * s.d_v, random);
+  q_ = random_numbers(s.batch * s.heads * s.q_len * s.d_qk, dtype, random);
+  k_ = random_numbers(s.batch * s.kv_heads * s.kv_len * s.d_qk, dtype, random);
+  v_ = random_numbers(s.batch * s.kv_heads * s.kv_len * s.d_v, dtype, random);
   out_.resize(static_cast<size_t>(s.batch * s.heads * s.q_len * s.d_v));
+  stored_out_.resize(out_.size() * static_cast<size_t>(element_size(dtype)));
   call_.size = sizeof call_;
-  call_.q = dense(q_, s.batch, s.heads, s.q_len, s.d_qk);
-  call_.k = dense(k_, s.batch, s.kv_heads, s.kv_len, s.d_qk);
-  call_.v = dense(v_, s.batch, s.kv_heads, s.kv_len, s.d_v);
-  call_.out = dense(out_, s.batch, s.heads, s.q_len, s.d_v);
+  call_.q = dense(q_.data(), dtype, s.batch, s.heads, s.q_len, s.d_qk);
+  call_.k = dense(k_.data(), dtype, s.batch, s.kv_heads, s.kv_len, s.d_qk);
+  call_.v = dense(v_.data(), dtype, s.batch, s.kv_heads, s.kv_len, s.d_v);
+  call_.out = dense(stored_out_.data(), dtype, s.batch, s.heads, s.q_len, s.d_v);
   if (variant.returns_lse()) {
     lse_.resize(static_cast<size_t>(s.batch * s.heads * s.q_len));
-    call_.lse = dense(lse_, s.batch, s.heads, s.q_len, 1);
+    call_.lse = dense(lse_.data(), FOVEA_F32, s.batch, s.heads, s.q_len, 1);
   }
 }
 
@@ -91,15 +103,25 @@ void KernelTrial::run_() {
   if (!refusal.empty()) throw std::runtime_error(refusal);
 }
 
+void KernelTrial::read_out_() {
+  const fovea_dtype dtype = call_.out.dtype;
+  const auto size = static_cast<size_t>(element_size(dtype));
+  for (size_t i = 0; i < out_.size(); ++i) out_[i] = load_element(&stored_out_[i * size], dtype);
+}
+
 KernelTrial::Report KernelTrial::check(int64_t row_step) {
   // What is not written shall not look right.
-  std::fill(out_.begin(), out_.end(), std::numeric_limits<float>::infinity());
+  const auto size = static_cast<size_t>(element_size(call_.out.dtype));
+  for (size_t at = 0; at < stored_out_.size(); at += size) {
+    store_element(&stored_out_[at], call_.out.dtype, std::numeric_limits<float>::infinity());
+  }
   std::fill(lse_.begin(), lse_.end(), std::numeric_limits<float>::infinity());
   run_();
+  read_out_();
   const ReferenceOptions options{.row_step = row_step};
   const ReferenceResult exact = reference_attention(variant_, call_, parameters_.values(), options);
-  const ReferenceResult plain = plain_f32_attention(variant_, call_, parameters_.values(), options);
-  Comparison out_errors, lse_errors;
+  const ReferenceResult plain = plain_attention(variant_, call_, parameters_.values(), options);
+  Comparison out_errors(call_.out.dtype), lse_errors(FOVEA_F32);
   const auto d_v = static_cast<size_t>(shape_.d_v);
   for (size_t row = 0; row < exact.computed.size(); ++row) {
     if (!exact.computed[row]) continue;
@@ -137,6 +159,7 @@ double KernelTrial::time(int repetitions) {
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
+  read_out_();
   std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
   return seconds[seconds.size() / 2];
 }

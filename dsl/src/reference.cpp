@@ -1,5 +1,6 @@
-// reference.cpp: attention evaluated from a declaration, in double or in plain f32: the loops over
-// a call and what happens to one row. SPDX-License-Identifier: Apache-2.0
+// reference.cpp: attention evaluated from a declaration, in double or as plainly as one can in
+// the type of the inputs: the loops over a call and what happens to one row.
+// SPDX-License-Identifier: Apache-2.0
 #include <fovea/dsl/evaluate.h>
 #include <fovea/dsl/reference.h>
 
@@ -34,6 +35,7 @@ class Attention {
             const ReferenceOptions& options)
       : variant_(variant),
         call_(call),
+        dtype_(call.q.dtype),
         heads_(call.q.extent[1]),
         rows_(call.q.extent[2]),
         slice_features_(call.q.extent[3] / variant.slice_count()),
@@ -101,8 +103,10 @@ class Attention {
       bind_("kv_head", kh);
       const InputRows stored_k(call_.k, b, kh, kv_len);
       const InputRows stored_v(call_.v, b, kh, kv_len);
-      const HeadRows<Real> k(stored_k, kv_len, d_qk_, variant_.key_steps(), row_environment_);
-      const HeadRows<Real> v(stored_v, kv_len, d_v_, variant_.value_steps(), row_environment_);
+      const HeadRows<Real> k(stored_k, kv_len, d_qk_, dtype_, variant_.key_steps(),
+                             row_environment_);
+      const HeadRows<Real> v(stored_v, kv_len, d_v_, dtype_, variant_.value_steps(),
+                             row_environment_);
       if (magnitudes_) largest_key_ = largest_norm_(k, kv_len);
       for (int64_t h = kh * group; h < (kh + 1) * group; ++h) {
         const InputRows q(call_.q, b, h, q_len);
@@ -145,6 +149,7 @@ class Attention {
     result_.computed[at] = 1;
     std::vector<Real> query(stored, stored + d_qk_);
     detail::transform_row(variant_.query_steps(), row_environment_, query);
+    detail::keep(dtype_, query);
     const std::vector<int64_t> visible = visible_keys_();
     score_environment_.lanes = std::max<size_t>(visible.size(), 1);
     score_environment_.variables["k"] = Lanes<Real>{false, {}, visible};
@@ -211,7 +216,8 @@ class Attention {
     v.visit([&](auto value_row) {
       for (size_t i = 0; i < visible.size(); ++i) {
         const auto* value = value_row(visible[i]);
-        const Real weight = factors.empty() ? w.weights[i] : w.weights[i] * factors[i];
+        const Real weight =
+            detail::kept(dtype_, factors.empty() ? w.weights[i] : w.weights[i] * factors[i]);
         for (size_t d = 0; d < row.size(); ++d) row[d] += weight * static_cast<Real>(value[d]);
       }
     });
@@ -301,12 +307,14 @@ class Attention {
       const std::vector<Real> sizes = epilogue.magnitudes(outputs, magnitudes);
       std::copy(sizes.begin(), sizes.end(), &result_.out_magnitude[first]);
     }
-    const std::vector<Real> row = epilogue.apply(std::move(outputs));
+    std::vector<Real> row = epilogue.apply(std::move(outputs));
+    detail::keep(dtype_, row);
     for (size_t d = 0; d < row.size(); ++d) result_.out[first + d] = static_cast<double>(row[d]);
   }
 
   const Variant& variant_;
   const fovea_call& call_;
+  fovea_dtype dtype_;
   int64_t heads_, rows_, slice_features_, d_qk_, d_v_, row_step_;
   bool magnitudes_;
   Real scale_;
@@ -325,9 +333,8 @@ ReferenceResult reference_attention(const Variant& variant, const fovea_call& ca
   return Attention<double>(variant, call, values, options).run();
 }
 
-ReferenceResult plain_f32_attention(const Variant& variant, const fovea_call& call,
-                                    const ParameterValues& values,
-                                    const ReferenceOptions& options) {
+ReferenceResult plain_attention(const Variant& variant, const fovea_call& call,
+                                const ParameterValues& values, const ReferenceOptions& options) {
   return Attention<float>(variant, call, values, options).run();
 }
 

@@ -4,10 +4,12 @@
 #define FOVEA_DSL_SRC_REFERENCE_ROWS_H
 
 #include <fovea/dsl/evaluate.h>
+#include <fovea/dsl/half_precision.h>
 
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,18 @@ std::vector<Real> evaluate_reals(const Expr& e, const Environment<Real>& environ
   std::vector<Real> reals = evaluate(e, environment).reals;
   if (reals.size() != environment.lanes) reals.assign(environment.lanes, reals.at(0));
   return reals;
+}
+
+// What is left of a number that a plain evaluation keeps in the type of its inputs. The reference,
+// in double, keeps all of it.
+template <typename Real>
+Real kept(fovea_dtype dtype, Real x) {
+  if constexpr (std::is_same_v<Real, float>) return rounded_to(dtype, x);
+  return x;
+}
+template <typename Real>
+void keep(fovea_dtype dtype, std::vector<Real>& row) {
+  for (Real& x : row) x = kept(dtype, x);
 }
 
 // A lane is a feature from here on.
@@ -53,13 +67,14 @@ double norm(const T* row, size_t size) {
   return std::sqrt(sum);
 }
 
-// Key or value rows of one head after their transforms. Without any, the stored numbers stay where
-// they are. Each row is transformed once, however many queries see it.
+// Key or value rows of one head after their transforms, kept in the type of the inputs. Without
+// any, the stored numbers stay where they are. Each row is transformed once, however many queries
+// see it.
 template <typename Real>
 class HeadRows {
  public:
-  HeadRows(const InputRows& stored, int64_t count, int64_t features, const std::vector<Expr>& steps,
-           Environment<Real>& environment)
+  HeadRows(const InputRows& stored, int64_t count, int64_t features, fovea_dtype dtype,
+           const std::vector<Expr>& steps, Environment<Real>& environment)
       : stored_(stored), features_(features) {
     if (steps.empty()) return;
     is_transformed_ = true;
@@ -68,6 +83,7 @@ class HeadRows {
       environment.variables["k"] = Lanes<Real>::integer(k);
       std::vector<Real> row(stored.row(k), stored.row(k) + features);
       transform_row(steps, environment, row);
+      keep(dtype, row);
       transformed_.insert(transformed_.end(), row.begin(), row.end());
     }
   }

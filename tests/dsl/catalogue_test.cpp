@@ -101,7 +101,7 @@ TEST_F(Catalogue, TheReferenceAnswers) {
       fill(problem.v, 3);
       const ExampleParameters example(v, s);
       const ReferenceResult exact = reference_attention(v, problem.call, example.values());
-      const ReferenceResult plain = plain_f32_attention(v, problem.call, example.values());
+      const ReferenceResult plain = plain_attention(v, problem.call, example.values());
       double largest = 0, error = 0;
       for (size_t i = 0; i < exact.out.size(); ++i) {
         ASSERT_TRUE(std::isfinite(exact.out[i])) << i;

@@ -73,7 +73,7 @@ TEST(Sink, JoinsTheSumAndTheLse) {
   eight.v.assign(8, 1);
   EXPECT_DOUBLE_EQ(reference_attention(one.v, eight.call, one.values).out[0],
                    8 / (8 + std::exp(1.0)));
-  EXPECT_NEAR(plain_f32_attention(one.v, eight.call, one.values).out[0], 0.74639, 1e-5);
+  EXPECT_NEAR(plain_attention(one.v, eight.call, one.values).out[0], 0.74639, 1e-5);
 }
 
 TEST(Sink, IsNotScaledAndBelongsToItsHead) {
@@ -99,13 +99,13 @@ TEST(Sink, LargeSinksAndEmptyRows) {
     EXPECT_EQ(r.lse[0], 100);
     EXPECT_EQ(r.row_max[0], 100);
     EXPECT_EQ(r.row_sum[0], 1);
-    EXPECT_EQ(plain_f32_attention(sink.v, problem.call, sink.values).lse[0], 100);
+    EXPECT_EQ(plain_attention(sink.v, problem.call, sink.values).lse[0], 100);
   }
   {  // Fault #40 (b): no keys.
     const WithSink sink(!masks::full(), {0.5});
     Problem problem({.skv = 2});
     problem.v = {nan, 1};
-    for (const auto& attention : {reference_attention, plain_f32_attention}) {
+    for (const auto& attention : {reference_attention, plain_attention}) {
       const ReferenceResult r = attention(sink.v, problem.call, sink.values, {});
       EXPECT_EQ(r.out[0], 0);
       EXPECT_EQ(r.lse[0], 0.5);
@@ -244,7 +244,7 @@ TEST(Weights, NanScoreReachesTheWholeRow) {
     Problem problem({.sq = 2, .skv = 2, .dv = 2});
     problem.k = {0, nan};
     problem.v = {1, 2, 0, 0};
-    for (const auto& attention : {reference_attention, plain_f32_attention}) {
+    for (const auto& attention : {reference_attention, plain_attention}) {
       const ReferenceResult r = attention(v, problem.call, {}, {});
       for (const size_t i : {0u, 1u}) EXPECT_TRUE(std::isfinite(r.out[i]));
       for (const size_t i : {2u, 3u}) EXPECT_TRUE(std::isnan(r.out[i]));
@@ -260,7 +260,7 @@ TEST(WeightFactor, MultipliesInTheSumOfValuesOnly) {
     for (const Output output : {lse, row_max, row_sum, probabilities}) d.returns(output);
   });
   ScoredKeys problem({0, 0, 0, 0}, {1, 1, 1, 1});
-  for (const auto& attention : {reference_attention, plain_f32_attention}) {
+  for (const auto& attention : {reference_attention, plain_attention}) {
     const ReferenceResult r = attention(v, problem.call, {}, {});
     EXPECT_EQ(r.out[0], 3);  // (0 + 2 + 4 + 6) / 4
     EXPECT_EQ(r.row_sum[0], 4);

@@ -41,7 +41,7 @@ TEST(Reference, ScaleDefaultsToTheRootOfTheFeatureCount) {
   problem.v = {1, 0};
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   EXPECT_DOUBLE_EQ(reference_attention(plain(), problem.call, {}).out[0], sigmoid(1.0));
-  EXPECT_NEAR(plain_f32_attention(plain(), problem.call, {}).out[0], sigmoid(1.0), 1e-7);
+  EXPECT_NEAR(plain_attention(plain(), problem.call, {}).out[0], sigmoid(1.0), 1e-7);
   const float scale = 0.1f;
   problem.call.scale = &scale;
   const ReferenceResult result = reference_attention(plain(), problem.call, {});
@@ -132,7 +132,7 @@ TEST(Reference, HugeLogits) {
     problem.call.scale = &unit;
     EXPECT_NEAR(reference_attention(capped, problem.call, values).out[0], 2 + 3 * std::exp(-30.0),
                 1e-14);
-    EXPECT_EQ(plain_f32_attention(capped, problem.call, values).out[0], 2.0);
+    EXPECT_EQ(plain_attention(capped, problem.call, values).out[0], 2.0);
   }
 }
 
@@ -319,7 +319,7 @@ TEST(Reference, NothingBehindAMaskHasAnEffect) {
     problem->v[3] = poison;
     for (const bool f32 : {false, true}) {
       const Variant causal = masked(masks::causal());
-      const ReferenceResult result = f32 ? plain_f32_attention(causal, problem->call, {})
+      const ReferenceResult result = f32 ? plain_attention(causal, problem->call, {})
                                          : reference_attention(causal, problem->call, {});
       EXPECT_EQ(std::vector<double>(result.out.begin(), result.out.end() - 1),
                 (std::vector<double>{1, 1.5, 2}));
@@ -378,7 +378,7 @@ TEST(Reference, PlainF32IsCloseToButNotTheDoubleResult) {
   fill(problem.k, 5);
   fill(problem.v, 6);
   const ReferenceResult exact = reference_attention(masked(masks::causal()), problem.call, {});
-  const ReferenceResult rounded = plain_f32_attention(masked(masks::causal()), problem.call, {});
+  const ReferenceResult rounded = plain_attention(masked(masks::causal()), problem.call, {});
   double error = 0;
   for (size_t i = 0; i < exact.out.size(); ++i)
     error = std::max(error, std::abs(exact.out[i] - rounded.out[i]));

@@ -28,7 +28,7 @@ void expect_same_as_plain(const Variant& v, const fovea_call& call, const Parame
                           const fovea_call& prepared, double tolerance) {
   const ReferenceResult expected = reference_attention(plain(), prepared, {});
   const ReferenceResult exact = reference_attention(v, call, values);
-  const ReferenceResult rounded = plain_f32_attention(v, call, values);
+  const ReferenceResult rounded = plain_attention(v, call, values);
   ASSERT_EQ(exact.out.size(), expected.out.size());
   for (size_t i = 0; i < expected.out.size(); ++i) {
     EXPECT_NEAR(exact.out[i], expected.out[i], tolerance) << i;

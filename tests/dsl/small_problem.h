@@ -69,7 +69,7 @@ inline Variant plain() { return Variant("plain"); }
 inline void expect_rows(const Variant& variant, const fovea_call& call,
                         const std::vector<double>& out, const ParameterValues& values = {}) {
   EXPECT_EQ(reference_attention(variant, call, values).out, out);
-  EXPECT_EQ(plain_f32_attention(variant, call, values).out, out);
+  EXPECT_EQ(plain_attention(variant, call, values).out, out);
 }
 
 // A table of the given numbers, dense.

@@ -155,7 +155,7 @@ Expected expected_results(const Problem& problem, int64_t row_step) {
   ReferenceOptions options;
   options.row_step = row_step;
   Expected e;
-  e.plain = plain_f32_attention(variant, problem.call, values, options);
+  e.plain = plain_attention(variant, problem.call, values, options);
   options.magnitudes = true;
   static_cast<ReferenceResult&>(e) = reference_attention(variant, problem.call, values, options);
   return e;

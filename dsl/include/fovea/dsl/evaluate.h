@@ -39,7 +39,7 @@ struct Environment {
   std::vector<Real> row;
 };
 
-// Float operations are done in Real (double: the reference; float: the plain f32 yardstick),
+// Float operations are done in Real (double: the reference; float: a plain evaluation),
 // integer ones with the wrap-around of their type; division and remainder as Halide defines them
 // (Euclidean, x / 0 = 0). An integer becomes the nearest float of the type it is cast to, also in
 // double: a hash compared as a float32 takes the same side here as in a kernel. Throws

@@ -64,11 +64,15 @@ ReferenceResult reference_attention(const Variant& variant, const fovea_call& ca
                                     const ParameterValues& values,
                                     const ReferenceOptions& options = {});
 
-// The same formula in plain f32 (products accumulated in f32, in key order): the yardstick of the
-// accuracy rule, by which a kernel's error may be at most twice that of this evaluation.
-ReferenceResult plain_f32_attention(const Variant& variant, const fovea_call& call,
-                                    const ParameterValues& values,
-                                    const ReferenceOptions& options = {});
+// The same formula as an implementation without any fusion computes it in the type of the inputs:
+// the yardstick of the accuracy rule, by which a kernel's error may be at most twice that of this
+// evaluation. Arithmetic is f32, products accumulated in key order. With f16 or bf16 inputs what is
+// kept between its steps is rounded to their type, to the nearest, ties to even: rows after their
+// transforms, weights before they meet the values, the output; scores, sums and the extra outputs
+// are f32.
+ReferenceResult plain_attention(const Variant& variant, const fovea_call& call,
+                                const ParameterValues& values,
+                                const ReferenceOptions& options = {});
 
 }  // namespace fovea
 
