@@ -75,7 +75,7 @@ Description describe(const Variant& variant, const TargetRow& target, const Pict
   const ParameterValues values = values_of(example, scalars);
   d.parameters = described(variant, values);
   const PrefillCpuSchedule schedule = default_prefill_schedule(
-      target, variant, static_cast<int>(shape.d_qk), static_cast<int>(shape.d_v));
+      target, variant, Element::F32, static_cast<int>(shape.d_qk), static_cast<int>(shape.d_v));
   d.status = tile_status(variant, schedule.block_rows(), schedule.key_block);
   d.counts = count_tiles(variant, d.status, values, shape);
   return d;

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "generators/lowering/dot_pairs.h"
+#include "generators/lowering/register_tiles.h"
 #include "generators/lowering/skip_blocks.h"
 
 namespace fovea {
@@ -68,16 +70,22 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
                            const std::string& object_path, const ByProducts& by_products) {
   const TargetRow* row = find_target(spec.target);
   if (!row) throw std::invalid_argument(fmt::format("unknown target '{}'", spec.target));
-  check(schedule, spec.d_qk, spec.d_v);
+  const Element element = element_of(spec.dtype);
+  check(schedule, variant, element, spec.d_qk, spec.d_v);
 
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block);
-  PrefillPipeline pipeline = make_prefill(variant, tiling(schedule, spec.d_qk, spec.d_v), status);
+  PrefillPipeline pipeline =
+      make_prefill(variant, tiling(schedule, element, spec.d_qk, spec.d_v), status);
   schedule_prefill(pipeline, schedule);
 
   const Halide::Target target = kernel_target(*row);
   Halide::Pipeline halide(pipeline.outputs());
   SkipBlocks skip_blocks(block_loops(pipeline));
+  ExpandDotPairs expand_dot_pairs;
+  SeparateRegisterTiles register_tiles;
   halide.add_custom_lowering_pass(&skip_blocks, nullptr);
+  halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
+  halide.add_custom_lowering_pass(&register_tiles, nullptr);
   const Halide::Module module = halide.compile_to_module(
       pipeline.inputs.arguments(), symbol, target, Halide::LinkageType::ExternalPlusArgv);
   ScratchMeter meter;

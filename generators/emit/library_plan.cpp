@@ -140,7 +140,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
     for (const TargetRow& row : target_table()) plan.targets.push_back(&row);
   }
   for (const std::string& dtype : request.dtypes) {
-    if (dtype != "f32") refuse("dtype", dtype, "f32 in this version");
+    if (dtype != "f32" && dtype != "f16" && dtype != "bf16")
+      refuse("dtype", dtype, "one of f32, f16, bf16");
   }
   for (const std::string& pass : request.passes) {
     if (pass != "prefill") refuse("pass", pass, "prefill in this version");
@@ -175,7 +176,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name};
             k.variant = i;
             k.symbol = plan.name + "__" + kernel_name(k.spec);
-            k.schedule = default_prefill_schedule(*target, plan.variants[i], d_qk, d_v);
+            k.schedule =
+                default_prefill_schedule(*target, plan.variants[i], element_of(dtype), d_qk, d_v);
             plan.kernels.push_back(std::move(k));
           }
         }

@@ -1,5 +1,9 @@
 // key_block_stage.cpp: scores, weights and weighted values of one block of keys.
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "generators/pipelines/math.h"
 #include "generators/pipelines/prefill_context.h"
 
@@ -22,17 +26,33 @@ RowChain make_rows(const PrefillContext& c, const std::string& name, bool clampe
                    const std::vector<Expr>& transforms, const Halide::ImageParam& in, int size) {
   const Expr key = key_row(c, block * c.tiling.key_block + j, clamped);
   const RowLayout layout{{d, j, block}, 0, size};
-  return make_row_chain(name, transforms, layout, c.binder().bind("k", key),
-                        [&](std::vector<Expr> at) {
-                          return in(at[0], key_row(c, at[2] * c.tiling.key_block + at[1], clamped));
-                        });
+  return make_row_chain(
+      name, transforms, layout, c.binder().bind("k", key), [&](std::vector<Expr> at) {
+        return widen(in(at[0], key_row(c, at[2] * c.tiling.key_block + at[1], clamped)));
+      });
 }
 
-// Reads entry `feature` of key j, transformed or as it is stored.
+// 16-bit rows as a chain of one step: every element is needed once for each vector of query rows,
+// and is widened once.
+RowChain widened_rows(const PrefillContext& c, const std::string& name, bool clamped,
+                      const Halide::ImageParam& in) {
+  RowStep step;
+  step.row = Func(name);
+  step.row(d, j, block) = widen(in(d, key_row(c, block * c.tiling.key_block + j, clamped)));
+  return {{step}};
+}
+
+// Entry `feature` of key j as it is stored.
+Expr stored_entry(const PrefillContext& c, const Halide::ImageParam& in, bool clamped,
+                  const Expr& feature, const Expr& key) {
+  return in(feature, key_row(c, block * c.tiling.key_block + key, clamped));
+}
+
+// The same after all transforms, in f32.
 Expr row_entry(const PrefillContext& c, RowChain& chain, const Halide::ImageParam& in, bool clamped,
                const Expr& feature, const Expr& key) {
   if (!chain.steps.empty()) return chain.steps.back().row(feature, key, block);
-  return in(feature, key_row(c, block * c.tiling.key_block + key, clamped));
+  return widen(stored_entry(c, in, clamped, feature, key));
 }
 
 }  // namespace
@@ -52,78 +72,183 @@ Expr visible_at(const PrefillContext& c, const Expr& row, const Expr& key) {
   return key < c.inputs.kv_len && c.binder_at(row, key).mutate(c.variant.mask());
 }
 
-KeyBlockStage make_key_block_stage(const PrefillContext& c, const std::string& name,
-                                   const Func& query, const std::vector<EntryBounds>& row_entries,
-                                   int slice, bool partial) {
-  const int bk = c.tiling.key_block, slice_size = c.tiling.d_qk / c.variant.slice_count();
-  const Expr first_key = block * bk;
-  KeyBlockStage s;
-  s.keys = make_key_rows(c, "keys_" + name, partial);
-  s.values =
-      make_rows(c, "values_" + name, partial, c.variant.value_steps(), c.inputs.v, c.tiling.d_v);
-  s.features = RDom(slice * slice_size, slice_size, "features_" + name);
-  s.max_keys = RDom(0, bk, "max_keys_" + name);
-  s.sum_keys = RDom(0, bk, "sum_keys_" + name);
-  s.value_keys = RDom(0, bk, "value_keys_" + name);
-  if (partial) {
-    // Passes over the keys stop at the first and last key that some row of the tile sees.
-    for (RDom* keys : {&s.max_keys, &s.sum_keys, &s.value_keys}) {
-      const Expr k = first_key + *keys;
-      keys->where(k < c.inputs.kv_len &&
-                  tile_condition(c, c.status.live_key, row_entries, block, k));
+namespace {
+
+class KeyBlockBuilder {
+ public:
+  KeyBlockBuilder(const PrefillContext& context, std::string name,
+                  const std::vector<EntryBounds>& row_entries, bool partial)
+      : c_(context),
+        name_(std::move(name)),
+        row_entries_(row_entries),
+        partial_(partial),
+        visible_(partial ? visible_at(c_, qi, first_key_() + j) : Expr()) {}
+
+  KeyBlockStage build(const QueryRows& query, int slice) {
+    build_product_(query, slice);
+    build_score_();
+    build_weight_();
+    build_sum_();
+    build_weighted_values_(build_carried_());
+    s_.loop = make_block_loop(c_, name_, row_entries_, partial_);
+    return std::move(s_);
+  }
+
+ private:
+  Func func_(const char* what) const { return Func(what + ("_" + name_)); }
+  Expr first_key_() const { return block * c_.tiling.key_block; }
+
+  // Keys of the block, or of a partial one those between the first and the last that some row of
+  // the tile sees.
+  RDom keys_(const char* what) const {
+    RDom keys(0, c_.tiling.key_block, what + ("_" + name_));
+    if (partial_) {
+      const Expr k = first_key_() + keys;
+      keys.where(k < c_.inputs.kv_len &&
+                 tile_condition(c_, c_.status.live_key, row_entries_, block, k));
+    }
+    return keys;
+  }
+
+  RowChain rows_(const char* what, const std::vector<Expr>& transforms,
+                 const Halide::ImageParam& in, int size, bool pairs) const {
+    const std::string name = what + ("_" + name_);
+    if (!transforms.empty()) return make_rows(c_, name, partial_, transforms, in, size);
+    if (pairs || c_.tiling.element == Element::F32) return {};
+    return widened_rows(c_, name, partial_, in);
+  }
+
+  void build_product_(const QueryRows& query, int slice) {
+    const bool pairs = c_.tiling.dot_pairs;
+    const int size = c_.tiling.d_qk / c_.variant.slice_count() / (pairs ? 2 : 1);
+    s_.keys = rows_("keys", c_.variant.key_steps(), c_.inputs.k, c_.tiling.d_qk, pairs);
+    s_.features = RDom(slice * size, size, "features_" + name_);
+    const RDom& f = s_.features;
+    s_.product = func_("product");
+    s_.product(qi, j, block) = 0.0f;
+    if (!pairs) {
+      s_.product(qi, j, block) +=
+          query.scaled(qi, f) * row_entry(c_, s_.keys, c_.inputs.k, partial_, f, j);
+    } else if (s_.keys.steps.empty()) {
+      const auto stored = [&](const Expr& feature) {
+        return stored_entry(c_, c_.inputs.k, partial_, feature, j);
+      };
+      s_.product(qi, j, block) +=
+          dot_pair(query.pairs(qi, f), pair_of_stored(stored(2 * f), stored(2 * f + 1)));
+    } else {
+      const Func& row = s_.keys.steps.back().row;
+      s_.key_pairs = func_("key_pairs");
+      s_.key_pairs(d, j, block) = pair_of_rounded(row(2 * d, j, block), row(2 * d + 1, j, block));
+      s_.product(qi, j, block) += dot_pair(query.pairs(qi, f), s_.key_pairs(f, j, block));
     }
   }
-  const Expr visible = partial ? visible_at(c, qi, first_key + j) : Expr();
 
-  Func query_rows = query;
-  s.product = Func("product_" + name);
-  s.product(qi, j, block) = 0.0f;
-  s.product(qi, j, block) +=
-      query_rows(qi, s.features) * row_entry(c, s.keys, c.inputs.k, partial, s.features, j);
-  s.score = Func("score_" + name);
-  Expr score = score_at(c, s.product(qi, j, block), qi, first_key + j);
-  if (c.softmax && c.natural_units) score = score * log2_e;
-  // A weight function is not asked about hidden keys; its scores need no mark.
-  s.score(qi, j, block) = partial && c.softmax ? Halide::select(visible, score, mask_score) : score;
-
-  s.weight = Func("weight_" + name);
-  Expr weight;
-  if (c.softmax) {
-    s.maximum = Func("maximum_" + name);
-    s.maximum(qi, block) = mask_score;
-    s.maximum(qi, block) = Halide::max(s.maximum(qi, block), s.score(qi, s.max_keys, block));
-    weight = exp2_nonpositive(s.score(qi, j, block) - s.maximum(qi, block));
-  } else {
-    const Expr given = s.score(qi, j, block);
-    weight = keep_nan(
-        given, c.binder_at(qi, first_key + j).bind("score", given).mutate(c.variant.weight()));
-  }
-  s.weight(qi, j, block) = partial ? c.marked(visible, weight) : weight;
-
-  s.sum = Func("sum_" + name);
-  s.sum(qi, block) = 0.0f;
-  const Expr summand = s.weight(qi, s.sum_keys, block);
-  s.sum(qi, block) += partial ? Halide::select(c.is_visible(summand), summand, 0.0f) : summand;
-
-  Func carried = s.weight;
-  if (c.variant.weight_factor().defined()) {
-    const Expr whole = s.weight(qi, j, block);
-    const Expr product = whole * c.binder_at(qi, first_key + j).mutate(c.variant.weight_factor());
-    s.carried = Func("carried_" + name);
-    s.carried(qi, j, block) = partial ? c.marked(c.is_visible(whole), product) : product;
-    carried = s.carried;
+  void build_score_() {
+    Expr product = s_.product(qi, j, block);
+    if (c_.tiling.dot_pairs) product = product * c_.query_scale();
+    Expr score = score_at(c_, product, qi, first_key_() + j);
+    if (c_.softmax && c_.natural_units) score = score * log2_e;
+    s_.score = func_("score");
+    // A weight function is not asked about hidden keys; its scores need no mark.
+    s_.score(qi, j, block) =
+        partial_ && c_.softmax ? Halide::select(visible_, score, mask_score) : score;
   }
 
-  s.weighted = Func("weighted_" + name);
-  s.weighted(qi, d, block) = 0.0f;
-  const Expr factor = carried(qi, s.value_keys, block), before = s.weighted(qi, d, block);
-  const Expr after = before + factor * row_entry(c, s.values, c.inputs.v, partial, d, s.value_keys);
-  s.weighted(qi, d, block) = partial ? Halide::select(c.is_visible(factor), after, before) : after;
-  s.block_out = Func("block_out_" + name);
-  s.block_out(qi, d, block) = s.weighted(qi, d, block);
+  void build_weight_() {
+    Expr weight;
+    const Expr score = s_.score(qi, j, block);
+    if (c_.softmax) {
+      s_.max_keys = keys_("max_keys");
+      s_.maximum = func_("maximum");
+      s_.maximum(qi, block) = mask_score;
+      s_.maximum(qi, block) = Halide::max(s_.maximum(qi, block), s_.score(qi, s_.max_keys, block));
+      weight = exp2_nonpositive(score - s_.maximum(qi, block));
+    } else {
+      weight = keep_nan(
+          score,
+          c_.binder_at(qi, first_key_() + j).bind("score", score).mutate(c_.variant.weight()));
+    }
+    s_.weight = func_("weight");
+    s_.weight(qi, j, block) = partial_ ? c_.marked(visible_, weight) : weight;
+  }
 
-  s.loop = make_block_loop(c, name, row_entries, partial);
-  return s;
+  void build_sum_() {
+    s_.sum_keys = keys_("sum_keys");
+    s_.sum = func_("sum");
+    s_.sum(qi, block) = 0.0f;
+    const Expr weight = s_.weight(qi, s_.sum_keys, block);
+    s_.sum(qi, block) += partial_ ? Halide::select(c_.is_visible(weight), weight, 0.0f) : weight;
+  }
+
+  // The weights that values are multiplied by.
+  Func build_carried_() {
+    if (!c_.variant.weight_factor().defined()) return s_.weight;
+    const Expr weight = s_.weight(qi, j, block);
+    const Expr product =
+        weight * c_.binder_at(qi, first_key_() + j).mutate(c_.variant.weight_factor());
+    s_.carried = func_("carried");
+    s_.carried(qi, j, block) = partial_ ? c_.marked(c_.is_visible(weight), product) : product;
+    return s_.carried;
+  }
+
+  void build_weighted_values_(const Func& weight) {
+    // A pair holds the values of two keys. Where one of them may be hidden from a row, and be NaN,
+    // they have to be added one by one.
+    const bool pairs = c_.tiling.dot_pairs && !partial_;
+    s_.values = rows_("values", c_.variant.value_steps(), c_.inputs.v, c_.tiling.d_v, pairs);
+    s_.weighted = func_("weighted");
+    s_.weighted(qi, d, block) = 0.0f;
+    const Expr before = s_.weighted(qi, d, block);
+    if (pairs) {
+      build_pairs_(weight);
+      s_.value_keys = RDom(0, c_.tiling.key_block / 2, "value_keys_" + name_);
+      const RDom& pair = s_.value_keys;
+      s_.weighted(qi, d, block) =
+          before + dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
+    } else {
+      s_.value_keys = keys_("value_keys");
+      const Expr factor = weight(qi, s_.value_keys, block);
+      const Expr after =
+          before + factor * row_entry(c_, s_.values, c_.inputs.v, partial_, d, s_.value_keys);
+      s_.weighted(qi, d, block) =
+          partial_ ? Halide::select(c_.is_visible(factor), after, before) : after;
+    }
+    s_.block_out = func_("block_out");
+    s_.block_out(qi, d, block) = s_.weighted(qi, d, block);
+  }
+
+  void build_pairs_(const Func& weight) {
+    s_.value_pairs = func_("value_pairs");
+    if (s_.values.steps.empty()) {
+      const auto stored = [&](const Expr& key) {
+        return stored_entry(c_, c_.inputs.v, partial_, d, key);
+      };
+      s_.value_pairs(d, j, block) = pair_of_stored(stored(2 * j), stored(2 * j + 1));
+    } else {
+      const Func& row = s_.values.steps.back().row;
+      s_.value_pairs(d, j, block) = pair_of_rounded(row(d, 2 * j, block), row(d, 2 * j + 1, block));
+    }
+    const Expr first = weight(qi, 2 * j, block), second = weight(qi, 2 * j + 1, block);
+    s_.weight_pairs = func_("weight_pairs");
+    s_.weight_pairs(qi, j, block) =
+        c_.weights_have_signs() ? pair_of_rounded(first, second) : pair_of_weights(first, second);
+  }
+
+  const PrefillContext& c_;
+  const std::string name_;
+  const std::vector<EntryBounds>& row_entries_;
+  const bool partial_;
+  const Expr visible_;
+  KeyBlockStage s_;
+};
+
+}  // namespace
+
+KeyBlockStage make_key_block_stage(const PrefillContext& c, const std::string& name,
+                                   const QueryRows& query,
+                                   const std::vector<EntryBounds>& row_entries, int slice,
+                                   bool partial) {
+  return KeyBlockBuilder(c, name, row_entries, partial).build(query, slice);
 }
 
 }  // namespace fovea

@@ -46,17 +46,20 @@ class PrefillBuilder {
   void build_query_() {
     const PrefillInputs& in = p_.inputs;
     const auto stored = [&](std::vector<Expr> at) {
-      return in.q(at[1], Halide::min(at[0], in.q.dim(1).extent() - 1));
+      return widen(in.q(at[1], Halide::min(at[0], in.q.dim(1).extent() - 1)));
     };
     const RowLayout layout{{qi, d}, 1, p_.tiling.d_qk};
     p_.queries =
         make_row_chain("queries", c_.variant.query_steps(), layout, c_.binder_at(qi), stored);
-    const Expr row =
-        p_.queries.steps.empty() ? stored({qi, d}) : p_.queries.steps.back().row(qi, d);
-    // Score steps and weight functions see natural units; without them, the change of base is
-    // folded in here.
-    p_.query = Func("query");
-    p_.query(qi, d) = row * (c_.natural_units ? Expr(in.scale) : in.scale * log2_e);
+    const auto row = [&](const Expr& feature) {
+      return p_.queries.steps.empty() ? stored({qi, feature})
+                                      : Expr(p_.queries.steps.back().row(qi, feature));
+    };
+    p_.query.scaled = Func("query");
+    p_.query.scaled(qi, d) = row(d) * c_.query_scale();
+    if (!p_.tiling.dot_pairs) return;
+    p_.query.pairs = Func("query_pairs");
+    p_.query.pairs(qi, d) = pair_of_rounded(row(2 * d), row(2 * d + 1));
   }
 
   // A sink is a key that was seen before all others and had no value.
@@ -164,7 +167,9 @@ class PrefillBuilder {
                                     [&](std::vector<Expr> at) { return rows(at); });
     p_.out = Func("out");
     p_.out(d, qi) =
-        p_.output_rows.steps.empty() ? rows(qi, d) : p_.output_rows.steps.back().row(qi, d);
+        narrow(p_.output_rows.steps.empty() ? Expr(rows(qi, d))
+                                            : Expr(p_.output_rows.steps.back().row(qi, d)),
+               p_.tiling.element);
   }
 
   void build_extra_outputs_() {
@@ -203,9 +208,9 @@ class PrefillBuilder {
     p_.inspected_product = Func("product_inspected");
     p_.inspected_product(qi, j, block) = 0.0f;
     p_.inspected_product(qi, j, block) +=
-        p_.query(qi, f) * (p_.inspected_keys.steps.empty()
-                               ? Expr(p_.inputs.k(f, stored))
-                               : Expr(p_.inspected_keys.steps.back().row(f, j, block)));
+        p_.query.scaled(qi, f) * (p_.inspected_keys.steps.empty()
+                                      ? widen(p_.inputs.k(f, stored))
+                                      : Expr(p_.inspected_keys.steps.back().row(f, j, block)));
     Expr score = score_at(c_, p_.inspected_product(qi, j, block), qi, key);
     Expr weight;
     if (c_.softmax) {

@@ -12,17 +12,23 @@
 #include <vector>
 
 #include "generators/analysis/tile_status.h"
+#include "generators/pipelines/element.h"
 #include "generators/pipelines/row_chain.h"
 
 namespace fovea {
 
 // Sizes that shape the algorithm itself. The schedule chooses them.
 struct PrefillTiling {
+  Element element = Element::F32;  // of q, k, v and out
   int d_qk = 0, d_v = 0;
   int block_rows = 0;  // bq: query rows of one work item
   int key_block = 0;   // bk: keys that share one maximum and one correction of the state
   int feature_group =
       0;  // features of the output kept next to each other in the state; divides d_v
+  // Products of bf16 pairs by the target's own instruction: of queries and keys, and in blocks that
+  // are visible whole of weights and values. Else 16-bit keys and values are widened, a block at a
+  // time, and everything is as in f32.
+  bool dot_pairs = false;
 };
 
 // The arguments of the kernel, in the order of registry.h.
@@ -36,6 +42,13 @@ struct PrefillInputs {
 };
 
 PrefillInputs make_prefill_inputs(const Variant& variant, const PrefillTiling& tiling);
+
+// The query rows of the tile after all transforms, transposed so that rows are vector lanes.
+struct QueryRows {
+  Halide::Func scaled;  // (qi, d): times the scale
+  Halide::Func pairs;   // (qi, feature pair): not scaled, which would round once more; undefined
+                        // where no pairs are multiplied
+};
 
 // The least and the largest value that a table entry of the mask takes over the keys of a block
 // (key, chunk-local block, chunk) or over the rows of the tile (no dimension).
@@ -61,8 +74,12 @@ struct BlockLoop {
 // What is computed for one block of keys before it is merged into the state. None of these Funcs
 // mentions the state, so all of them can be computed inside its loop over the blocks.
 struct KeyBlockStage {
-  RowChain keys, values;   // (d, j, block)
-  Halide::Func product;    // (qi, j, block): <q, k>
+  RowChain keys, values;     // (d, j, block)
+  Halide::Func key_pairs;    // (feature pair, j, block): of transformed keys; others are read where
+                             // they lie
+  Halide::Func value_pairs;  // (d, key pair, block)
+  Halide::Func weight_pairs;  // (qi, key pair, block)
+  Halide::Func product;       // (qi, j, block): <q, k>
   Halide::Func score;      // (qi, j, block): after the score chain; of a softmax in units of log2,
                            // and mask_score where the key is hidden
   Halide::Func maximum;    // (qi, block); softmax only
@@ -71,7 +88,7 @@ struct KeyBlockStage {
   Halide::Func carried;    // (qi, j, block): weight * weight factor; defined if there is one
   Halide::Func weighted;   // (qi, d, block): accumulator of weight * value
   Halide::Func block_out;  // (qi, d, block): the finished accumulator
-  Halide::RDom features;   // of product
+  Halide::RDom features;   // of product; pairs of them where pairs are multiplied
   Halide::RDom max_keys, sum_keys, value_keys;
   BlockLoop loop;
 };
@@ -92,8 +109,8 @@ struct AttentionState {
 struct PrefillPipeline {
   PrefillTiling tiling;
   PrefillInputs inputs;
-  RowChain queries;    // (qi, d)
-  Halide::Func query;  // (qi, d): transformed, scaled, transposed so that rows are vector lanes
+  RowChain queries;  // (qi, d)
+  QueryRows query;
   std::vector<EntryBounds> row_entries;  // bounds of table entries over the rows of the tile
   bool has_full = true;  // false: the mask has no block that is provably visible whole
   std::vector<AttentionState> states;  // one for each slice

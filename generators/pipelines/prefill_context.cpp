@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "generators/pipelines/math.h"
+
 namespace fovea {
 namespace {
 
@@ -27,6 +29,10 @@ PrefillContext::PrefillContext(const Variant& v, const PrefillTiling& t, const T
       softmax(v.normalizer() == Normalizer::Kind::Softmax),
       natural_units(!softmax || !v.score_steps().empty()),
       q_first(inputs.q_offset + inputs.q_block * t.block_rows) {}
+
+Expr PrefillContext::query_scale() const {
+  return natural_units ? Expr(inputs.scale) : inputs.scale * log2_e;
+}
 
 BindDeclaration PrefillContext::binder() const {
   std::map<std::string, Halide::Parameter> parameters;

@@ -33,6 +33,10 @@ struct PrefillContext {
   bool natural_units;    // a score is in natural units until it leaves the score chain
   Halide::Expr q_first;  // position of the tile's first row
 
+  // What a product of a query and a key is multiplied by. Score steps and weight functions see
+  // natural units; without them the change of base is part of it.
+  Halide::Expr query_scale() const;
+
   // Everything a declaration may name that is one number for the whole work item.
   BindDeclaration binder() const;
   // The same at query row `qi` of the tile; of a key as well if it is given.
@@ -49,7 +53,7 @@ struct PrefillContext {
 
 // Funcs for the keys of one block, for the features of one slice.
 KeyBlockStage make_key_block_stage(const PrefillContext& context, const std::string& name,
-                                   const Halide::Func& query,
+                                   const QueryRows& query,
                                    const std::vector<EntryBounds>& row_entries, int slice,
                                    bool partial);
 

@@ -7,9 +7,10 @@ namespace fovea {
 using Halide::Expr;
 
 PrefillInputs make_prefill_inputs(const Variant& variant, const PrefillTiling& tiling) {
-  PrefillInputs in{Halide::ImageParam(Halide::Float(32), 2, "query_in"),
-                   Halide::ImageParam(Halide::Float(32), 2, "key_in"),
-                   Halide::ImageParam(Halide::Float(32), 2, "value_in"),
+  const Halide::Type type = stored_type(tiling.element);
+  PrefillInputs in{Halide::ImageParam(type, 2, "query_in"),
+                   Halide::ImageParam(type, 2, "key_in"),
+                   Halide::ImageParam(type, 2, "value_in"),
                    Halide::Param<int>("q_block"),
                    Halide::Param<int>("q_offset"),
                    Halide::Param<int>("q_len"),

@@ -57,18 +57,26 @@ void schedule_key_rows(RowChain& chain, Halide::LoopLevel level, const PrefillCp
   }
 }
 
-// The loop over the key blocks of a stage, and what has to be known before it. Returns the level of
-// one block.
-Halide::LoopLevel schedule_block_loop(Func state, int update, BlockLoop& loop,
-                                      const PrefillCpuSchedule& p) {
+// Where the Funcs of one stage are computed.
+struct StageLevels {
+  Halide::LoopLevel block;  // once for a block of keys
+  Halide::LoopLevel tile;   // once for each tile of rows of it
+};
+
+// The loop over the key blocks of a stage, and what has to be known before it.
+StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
+                                const PrefillCpuSchedule& p) {
   const RVar c = loop.blocks.x;
-  // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
+  // Levels are told apart by their names alone.
+  const Var tile("tile_" + std::to_string(update));
   Halide::Stage stage = state.update(update);
-  if (!loop.by_status) {
-    stage.reorder(qi, group, c);
-  } else {
+  if (p.row_tiles > 1) stage.split(qi, tile, qi, p.tile_rows());
+  std::vector<Halide::VarOrRVar> order = {qi, group};
+  if (p.row_tiles > 1) order.emplace_back(tile);
+  order.emplace_back(c);
+  if (loop.by_status) {
     const RVar chunk = loop.blocks.y;
-    stage.reorder(qi, group, c, chunk);
+    order.emplace_back(chunk);
     loop.status.compute_at(state, chunk);
     for (EntryBounds& e : loop.key_entries) {
       for (Func f : {e.low, e.high}) {
@@ -77,65 +85,89 @@ Halide::LoopLevel schedule_block_loop(Func state, int update, BlockLoop& loop,
       }
     }
   }
-  stage.vectorize(qi, p.lanes).unroll(qi).never_partition_all();
-  return {state, c};
+  // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
+  stage.reorder(order).vectorize(qi, p.lanes).unroll(qi).never_partition_all();
+  const Halide::LoopLevel one_block(state, c);
+  return {one_block, p.row_tiles > 1 ? Halide::LoopLevel(state, tile) : one_block};
+}
+
+// Two keys or two features in a word, ready to be broadcast.
+void schedule_pairs(KeyBlockStage& s, const Halide::LoopLevel& level, const PrefillCpuSchedule& p,
+                    const PrefillTiling& t) {
+  if (s.key_pairs.defined()) {
+    s.key_pairs.compute_at(level).bound(d, 0, t.d_qk / 2).bound(j, 0, p.key_block);
+    if (t.d_qk / 2 % p.lanes == 0) s.key_pairs.vectorize(d, p.lanes);
+  }
+  if (s.value_pairs.defined()) {
+    s.value_pairs.compute_at(level).bound(d, 0, t.d_v).bound(j, 0, p.key_block / 2);
+    if (t.d_v % p.lanes == 0) s.value_pairs.vectorize(d, p.lanes).unroll(d);
+  }
+  for (Func f : {s.key_pairs, s.value_pairs}) {
+    if (f.defined()) f.bound_extent(block, 1);
+  }
 }
 
 void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSchedule& p,
                     const PrefillTiling& t, bool whole_blocks) {
-  const int bq = p.block_rows();
-  const Halide::LoopLevel level = schedule_block_loop(state, update, s.loop, p);
+  const int rows = p.tile_rows();
+  const auto [block_level, level] = schedule_block_loop(state, update, s.loop, p);
   Var jo("jo"), ji("ji"), d_o("do"), di("di");
 
-  schedule_key_rows(s.keys, level, p, t.d_qk);
-  schedule_key_rows(s.values, level, p, t.d_v);
+  schedule_key_rows(s.keys, block_level, p, t.d_qk);
+  schedule_key_rows(s.values, block_level, p, t.d_v);
+  schedule_pairs(s, block_level, p, t);
 
-  s.block_out.compute_at(level).bound_extent(qi, bq).bound(d, 0, t.d_v);
+  s.block_out.compute_at(level).bound_extent(qi, rows).bound(d, 0, t.d_v);
   s.block_out.split(d, d_o, di, p.feature_group)
       .reorder(qi, di, d_o)
       .vectorize(qi, p.lanes)
       .unroll(qi)
       .unroll(di);
-  s.weighted.compute_at(s.block_out, d_o).bound_extent(qi, bq).bound_extent(d, p.feature_group);
+  s.weighted.compute_at(s.block_out, d_o).bound_extent(qi, rows).bound_extent(d, p.feature_group);
   s.weighted.vectorize(qi, p.lanes).unroll(qi).unroll(d);
   s.weighted.update().reorder(qi, d, s.value_keys).vectorize(qi, p.lanes).unroll(qi).unroll(d);
 
-  std::vector<Func> of_keys = {s.score, s.weight},
-                    all = {s.product, s.score, s.weight, s.sum, s.weighted, s.block_out};
-  if (s.carried.defined()) of_keys.push_back(s.carried);
+  // Scores of a whole block have a constant place each. A full block also computes all of them; a
+  // partial one only those between the first and the last visible key.
+  const auto bound_keys = [&](Func f, int keys) {
+    if (whole_blocks) {
+      f.bound(j, 0, keys);
+    } else {
+      f.bound_storage(j, keys);
+    }
+  };
+  const auto schedule_rows = [&](Func f) {
+    f.compute_at(level).bound_extent(qi, rows).vectorize(qi, p.lanes).unroll(qi);
+  };
+  std::vector<Func> all = {s.product, s.score, s.weight, s.sum, s.weighted, s.block_out};
   if (s.maximum.defined()) {
     all.push_back(s.maximum);
-    s.maximum.compute_at(level).bound_extent(qi, bq).vectorize(qi, p.lanes).unroll(qi);
+    schedule_rows(s.maximum);
     s.maximum.update().reorder(qi, s.max_keys).vectorize(qi, p.lanes).unroll(qi);
   }
-  s.sum.compute_at(level).bound_extent(qi, bq).vectorize(qi, p.lanes).unroll(qi);
+  schedule_rows(s.sum);
   s.sum.update().reorder(qi, s.sum_keys).vectorize(qi, p.lanes).unroll(qi);
-  for (Func f : {s.weight, s.carried}) {
+  bound_keys(s.score, p.key_block);
+  for (Func f : {s.weight, s.carried, s.weight_pairs}) {
     if (!f.defined()) continue;
-    f.compute_at(level).bound_extent(qi, bq).reorder(qi, j).vectorize(qi, p.lanes).unroll(qi);
+    f.reorder(qi, j);
+    schedule_rows(f);
+    bound_keys(f, f.name() == s.weight_pairs.name() ? p.key_block / 2 : p.key_block);
+    all.push_back(f);
   }
-  if (s.carried.defined()) all.push_back(s.carried);
 
   // Rounded up: in a partial block whole tiles of products are computed, past the last key on a
   // repeated row.
-  s.score.compute_at(level).bound_extent(qi, bq).split(j, jo, ji, p.key_tile,
-                                                       TailStrategy::RoundUp);
+  s.score.compute_at(level).bound_extent(qi, rows).split(j, jo, ji, p.key_tile,
+                                                         TailStrategy::RoundUp);
   s.score.reorder(qi, ji, jo).vectorize(qi, p.lanes).unroll(qi).unroll(ji);
-  s.product.compute_at(s.score, jo).bound_extent(qi, bq).bound_extent(j, p.key_tile);
+  s.product.compute_at(s.score, jo).bound_extent(qi, rows).bound_extent(j, p.key_tile);
+  for (Func f : {s.product, s.weighted}) f.store_in(Halide::MemoryType::Register);
   s.product.vectorize(qi, p.lanes).unroll(qi).unroll(j);
   s.product.update().reorder(qi, j, s.features).vectorize(qi, p.lanes).unroll(qi).unroll(j);
 
   // One block at a time, said where bounds inference cannot see it through a trimmed loop.
   for (Func f : all) f.bound_extent(block, 1);
-  // Scores of a whole block have a constant place each. A full block also computes all of them; a
-  // partial one only those between the first and the last visible key.
-  for (Func f : of_keys) {
-    if (whole_blocks) {
-      f.bound(j, 0, p.key_block);
-    } else {
-      f.bound_storage(j, p.key_block);
-    }
-  }
 
   if (p.feature_unroll > 1) s.product.update().unroll(s.features, p.feature_unroll);
   // Only where the trip count is known; a trimmed loop would need a remainder inside.
@@ -163,6 +195,9 @@ void schedule_probabilities(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   p.inspected_product.update().reorder(qi, p.inspected_features.x, j, block).vectorize(qi, s.lanes);
 }
 
+// Features of a query that meet those of a key: all of them, or those of one slice.
+int slice_of(const Variant& variant, int d_qk) { return d_qk / variant.slice_count(); }
+
 void require_rule(bool holds, const char* name, int value, const std::string& rule) {
   if (!holds)
     throw std::invalid_argument(fmt::format("schedule parameter {} is {}: {}", name, value, rule));
@@ -172,13 +207,14 @@ void require_rule(bool holds, const char* name, int value, const std::string& ru
 
 std::string PrefillCpuSchedule::text() const {
   return fmt::format(
-      "lanes={} row_vectors={} key_tile={} feature_group={} key_block={} feature_unroll={} "
-      "key_unroll={}",
-      lanes, row_vectors, key_tile, feature_group, key_block, feature_unroll, key_unroll);
+      "lanes={} row_vectors={} row_tiles={} key_tile={} feature_group={} key_block={} "
+      "feature_unroll={} key_unroll={} dot_pairs={}",
+      lanes, row_vectors, row_tiles, key_tile, feature_group, key_block, feature_unroll, key_unroll,
+      dot_pairs ? 1 : 0);
 }
 
 PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
-                                            int d_qk, int d_v) {
+                                            Element element, int d_qk, int d_v) {
   PrefillCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
   s.key_block = 128;
@@ -197,15 +233,22 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
     s.key_tile = 4;
     s.feature_group = largest_divisor(d_v, {4, 2, 1});
   }
-  s.feature_unroll = largest_divisor(d_qk, {4, 2, 1});
+  s.dot_pairs =
+      element == Element::BF16 && multiplies_bf16_pairs(target) && slice_of(variant, d_qk) % 2 == 0;
+  s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
   s.key_unroll = 4;
   return s;
 }
 
-void check(const PrefillCpuSchedule& s, int d_qk, int d_v) {
+void check(const PrefillCpuSchedule& s, const Variant& variant, Element element, int d_qk,
+           int d_v) {
+  const int width = s.dot_pairs ? 2 : 1, features = slice_of(variant, d_qk);
   require_rule(s.lanes == 4 || s.lanes == 8 || s.lanes == 16, "lanes", s.lanes,
                "4, 8 or 16 floats make a vector");
   require_rule(s.row_vectors >= 1 && s.row_vectors <= 8, "row_vectors", s.row_vectors, "1 to 8");
+  require_rule(s.row_tiles >= 1 && s.row_tiles <= 8, "row_tiles", s.row_tiles, "1 to 8");
+  require_rule(!s.dot_pairs || (element == Element::BF16 && features % 2 == 0), "dot_pairs",
+               s.dot_pairs, "1 is for bf16 and an even number of features");
   require_rule(s.key_tile >= 1 && s.key_tile <= 16, "key_tile", s.key_tile, "1 to 16");
   require_rule(s.feature_group >= 1 && s.feature_group <= 16 && d_v % s.feature_group == 0,
                "feature_group", s.feature_group,
@@ -213,16 +256,18 @@ void check(const PrefillCpuSchedule& s, int d_qk, int d_v) {
   require_rule(s.key_block >= s.key_tile && s.key_block <= 1024 && s.key_block % s.key_tile == 0,
                "key_block", s.key_block,
                fmt::format("a multiple of key_tile = {} up to 1024", s.key_tile));
-  require_rule(s.feature_unroll >= 1 && s.feature_unroll <= 16 && d_qk % s.feature_unroll == 0,
-               "feature_unroll", s.feature_unroll,
-               fmt::format("1 to 16 and a divisor of d_qk = {}", d_qk));
-  require_rule(s.key_unroll >= 1 && s.key_unroll <= 16 && s.key_block % s.key_unroll == 0,
+  require_rule(
+      s.feature_unroll >= 1 && s.feature_unroll <= 16 && features / width % s.feature_unroll == 0,
+      "feature_unroll", s.feature_unroll,
+      fmt::format("1 to 16 and a divisor of the {} steps over the features", features / width));
+  require_rule(s.key_unroll >= 1 && s.key_unroll <= 16 && s.key_block % (width * s.key_unroll) == 0,
                "key_unroll", s.key_unroll,
-               fmt::format("1 to 16 and a divisor of key_block = {}", s.key_block));
+               fmt::format("1 to 16 and a divisor of the {} steps over a block's keys",
+                           s.key_block / width));
 }
 
-PrefillTiling tiling(const PrefillCpuSchedule& s, int d_qk, int d_v) {
-  return {d_qk, d_v, s.block_rows(), s.key_block, s.feature_group};
+PrefillTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v) {
+  return {element, d_qk, d_v, s.block_rows(), s.key_block, s.feature_group, s.dot_pairs};
 }
 
 void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
@@ -239,7 +284,10 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   }
   schedule_query_rows(p.queries, s);
   schedule_query_rows(p.output_rows, s);
-  p.query.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
+  for (Func f : {p.query.scaled, p.query.pairs}) {
+    if (!f.defined()) continue;
+    f.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
+  }
   for (EntryBounds& e : p.row_entries) {
     for (Func f : {e.low, e.high}) f.compute_root();
   }

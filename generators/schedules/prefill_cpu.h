@@ -12,17 +12,21 @@ namespace fovea {
 
 // Query rows are the vector lanes; keys and values enter as scalars that are broadcast. Register
 // use of the two inner loops: row_vectors * key_tile (or * feature_group) accumulators, row_vectors
-// operands, one broadcast.
+// operands, one broadcast. A block of rows is taken in row_tiles parts, so that what is done once
+// for a block of keys (widening, packing) is done for more rows than fit in registers.
 struct PrefillCpuSchedule {
   int lanes = 0;          // floats of one vector of the target
-  int row_vectors = 0;    // vectors of query rows in a block: bq = lanes * row_vectors
+  int row_vectors = 0;    // vectors of query rows in a tile
+  int row_tiles = 1;      // tiles of a block: bq = lanes * row_vectors * row_tiles
   int key_tile = 0;       // keys of one register tile of the products
   int feature_group = 0;  // features of one register tile of weights * values; divides d_v
   int key_block = 0;  // bk, a multiple of key_tile: scores of bq x bk stay in the first-level cache
   int feature_unroll = 0;  // steps of the feature loop between two branches; divides d_qk
   int key_unroll = 0;      // the same for the key loop of weights * values; divides key_block
+  bool dot_pairs = false;  // bf16 products by the target's dot product of pairs, not widened
 
-  int block_rows() const { return lanes * row_vectors; }
+  int tile_rows() const { return lanes * row_vectors; }
+  int block_rows() const { return tile_rows() * row_tiles; }
   // "lanes=16 row_vectors=4 …": part of the kernel's identity, shown in the manifest.
   std::string text() const;
 };
@@ -30,12 +34,13 @@ struct PrefillCpuSchedule {
 // The documented default for a variant on a target; docs/schedules.md says what each number was
 // measured against.
 PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
-                                            int d_qk, int d_v);
+                                            Element element, int d_qk, int d_v);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
-void check(const PrefillCpuSchedule& schedule, int d_qk, int d_v);
+void check(const PrefillCpuSchedule& schedule, const Variant& variant, Element element, int d_qk,
+           int d_v);
 
-PrefillTiling tiling(const PrefillCpuSchedule& schedule, int d_qk, int d_v);
+PrefillTiling tiling(const PrefillCpuSchedule& schedule, Element element, int d_qk, int d_v);
 
 // Applies the schedule. The pipeline must have been made with tiling(schedule, …).
 void schedule_prefill(PrefillPipeline& pipeline, const PrefillCpuSchedule& schedule);

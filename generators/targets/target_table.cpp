@@ -66,4 +66,9 @@ Halide::Target kernel_target(const TargetRow& row) {
       .with_feature(T::LargeBuffers);
 }
 
+bool multiplies_bf16_pairs(const TargetRow& row) {
+  using T = Halide::Target;
+  return T(row.halide).features_any_of({T::AVX512_Zen4, T::AVX512_SapphireRapids});
+}
+
 }  // namespace fovea

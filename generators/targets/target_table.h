@@ -33,6 +33,9 @@ const TargetRow* find_target(const std::string& name);
 // addressing.
 Halide::Target kernel_target(const TargetRow& row);
 
+// Whether the target has an instruction for dot products of pairs of bf16.
+bool multiplies_bf16_pairs(const TargetRow& row);
+
 }  // namespace fovea
 
 #endif
