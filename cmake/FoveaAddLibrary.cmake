@@ -3,7 +3,7 @@
 # fovea_add_library(<name>
 #   VARIANTS  <source.cpp | catalogue name>…     sources with FOVEA_VARIANT, or names of shipped variants
 #   [TARGETS   x86-sse41 x86-avx2 x86-avx512]    default: every target of the host's architecture
-#   [DTYPES    f32]                              default: f32
+#   [DTYPES    f32 f16 bf16]                     default: f32
 #   [HEAD_DIMS 64 192/128]                       d_qk or d_qk/d_v; default: 64 128
 #   [PASSES    prefill]                          default: prefill
 #   [JOBS      <n>])                             kernels compiled at once; default: one per CPU

@@ -104,8 +104,8 @@ TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
             "variant 'casual': allowed is one of the declared: causal, full");
   EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx3"}; }),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512");
-  EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "bf16"}; }),
-            "dtype 'bf16': allowed is f32 in this version");
+  EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
+            "dtype 'int8': allowed is one of f32, f16, bf16");
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"decode"}; }),
             "pass 'decode': allowed is prefill in this version");
   EXPECT_THAT(refusal([](auto&) {}, {}), HasSubstr("no variant is declared"));
