@@ -12,6 +12,7 @@
 #include "generators/lowering/dot_pairs.h"
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/skip_blocks.h"
+#include "generators/lowering/transpose_loads.h"
 
 namespace fovea {
 namespace {
@@ -83,9 +84,11 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
   SkipBlocks skip_blocks(block_loops(pipeline));
   ExpandDotPairs expand_dot_pairs;
   SeparateRegisterTiles register_tiles;
+  TransposeLoads transpose_loads;
   halide.add_custom_lowering_pass(&skip_blocks, nullptr);
   halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
   halide.add_custom_lowering_pass(&register_tiles, nullptr);
+  halide.add_custom_lowering_pass(&transpose_loads, nullptr);
   const Halide::Module module = halide.compile_to_module(
       pipeline.inputs.arguments(), symbol, target, Halide::LinkageType::ExternalPlusArgv);
   ScratchMeter meter;

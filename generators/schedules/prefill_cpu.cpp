@@ -29,18 +29,31 @@ int largest_divisor(int extent, std::initializer_list<int> candidates) {
   return 1;
 }
 
-// Rows of the tile are the lanes, features follow in memory.
-void schedule_query_rows(RowChain& chain, const PrefillCpuSchedule& p) {
+// Rows of the tile are the lanes, features follow in memory. Squares of as many features as lanes:
+// rows that lie in memory the other way round are then transposed in registers
+// (lowering/transpose_loads.h).
+void schedule_rows_as_lanes(Func f, const PrefillCpuSchedule& p, int features) {
+  f.compute_root().bound_extent(qi, p.block_rows());
+  if (features % p.lanes != 0) {
+    f.reorder(qi, d).vectorize(qi, p.lanes).unroll(qi);
+    return;
+  }
+  const Var row("row"), feature("feature");
+  f.bound(d, 0, features)
+      .split(qi, qi, row, p.lanes)
+      .split(d, d, feature, p.lanes)
+      .reorder(row, feature, d, qi)
+      .vectorize(row)
+      .unroll(feature);
+}
+
+void schedule_query_rows(RowChain& chain, const PrefillCpuSchedule& p, int features) {
   for (RowStep& step : chain.steps) {
     for (RowStep::Reduction& r : step.reductions) {
       r.f.compute_root().bound_extent(qi, p.block_rows()).vectorize(qi, p.lanes).unroll(qi);
       r.f.update().reorder(qi, r.features.x).vectorize(qi, p.lanes).unroll(qi);
     }
-    step.row.compute_root()
-        .bound_extent(qi, p.block_rows())
-        .reorder(qi, d)
-        .vectorize(qi, p.lanes)
-        .unroll(qi);
+    schedule_rows_as_lanes(step.row, p, features);
   }
 }
 
@@ -283,18 +296,25 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   out.output_buffer().dim(0).set_bounds(0, d_v);
   out.output_buffer().dim(1).set_min(0);
   out.bound(d, 0, d_v).reorder(d, qi).never_partition_all();
-  if (d_v >= s.lanes) out.vectorize(d, s.lanes, TailStrategy::GuardWithIf);
+  if (d_v % s.lanes == 0) {
+    const Var row("row"), feature("feature");
+    out.split(d, d, feature, s.lanes)
+        .split(qi, qi, row, s.lanes, TailStrategy::GuardWithIf)
+        .reorder(feature, row, d, qi)
+        .vectorize(feature)
+        .unroll(row);
+  } else if (d_v >= s.lanes) {
+    out.vectorize(d, s.lanes, TailStrategy::GuardWithIf);
+  }
   for (Func f : {p.lse, p.row_max, p.row_sum}) {
     if (!f.defined()) continue;
     f.output_buffer().dim(0).set_min(0).set_stride(Halide::Expr());
     f.never_partition_all();
   }
-  schedule_query_rows(p.queries, s);
-  schedule_query_rows(p.output_rows, s);
-  for (Func f : {p.query.scaled, p.query.pairs}) {
-    if (!f.defined()) continue;
-    f.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
-  }
+  schedule_query_rows(p.queries, s, p.tiling.d_qk);
+  schedule_query_rows(p.output_rows, s, d_v);
+  schedule_rows_as_lanes(p.query.scaled, s, p.tiling.d_qk);
+  if (p.query.pairs.defined()) schedule_rows_as_lanes(p.query.pairs, s, p.tiling.d_qk / 2);
   for (EntryBounds& e : p.row_entries) {
     for (Func f : {e.low, e.high}) f.compute_root();
   }
