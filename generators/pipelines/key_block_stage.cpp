@@ -61,11 +61,11 @@ RowChain make_key_rows(const PrefillContext& c, const std::string& name, bool cl
   return make_rows(c, name, clamped, c.variant.key_steps(), c.inputs.k, c.tiling.d_qk);
 }
 
-Expr score_at(const PrefillContext& c, const Expr& product, const Expr& row, const Expr& key) {
+Expr score_at(const PrefillContext& c, const Expr& product, BindDeclaration binder,
+              const Expr& chain) {
   if (c.variant.score_steps().empty()) return product;
-  const Expr chain = c.variant.score_chain();
-  const Expr score = c.binder_at(row, key).bind("score", product).mutate(chain);
-  return may_lose_nan(chain) ? keep_nan(product, score) : score;
+  const Expr score = binder.bind("score", product).mutate(chain);
+  return may_lose_nan(c.variant.score_chain()) ? keep_nan(product, score) : score;
 }
 
 Expr visible_at(const PrefillContext& c, const Expr& row, const Expr& key) {
@@ -143,10 +143,27 @@ class KeyBlockBuilder {
     }
   }
 
+  // Terms of the score chain that depend on the distance alone, along the diagonals of the tile.
+  // They get symbols' places in `binder`.
+  void build_diagonals_(BindDeclaration& binder) {
+    const int bk = c_.tiling.key_block;
+    const Expr distance = c_.q_first - first_key_() + diagonal - (bk - 1);
+    for (const DiagonalTerms::Term& term : c_.score_terms.terms) {
+      Func f(func_("diagonal").name() + "_" + std::to_string(s_.diagonals.size()));
+      f(diagonal, block) = c_.binder()
+                               .bind(diagonal_distance().as<ir::Variable>()->name, distance)
+                               .mutate(term.value);
+      binder.bind(term.symbol, f(qi - j + (bk - 1), block));
+      s_.diagonals.push_back(f);
+    }
+  }
+
   void build_score_() {
     Expr product = s_.product(qi, j, block);
     if (c_.tiling.dot_pairs) product = product * c_.query_scale();
-    Expr score = score_at(c_, product, qi, first_key_() + j);
+    BindDeclaration binder = c_.binder_at(qi, first_key_() + j);
+    build_diagonals_(binder);
+    Expr score = score_at(c_, product, binder, c_.score_terms.rest);
     if (c_.softmax && c_.natural_units) score = score * log2_e;
     s_.score = func_("score");
     // A weight function is not asked about hidden keys; its scores need no mark.

@@ -211,7 +211,8 @@ class PrefillBuilder {
         p_.query.scaled(qi, f) * (p_.inspected_keys.steps.empty()
                                       ? widen(p_.inputs.k(f, stored))
                                       : Expr(p_.inspected_keys.steps.back().row(f, j, block)));
-    Expr score = score_at(c_, p_.inspected_product(qi, j, block), qi, key);
+    Expr score = score_at(c_, p_.inspected_product(qi, j, block), c_.binder_at(qi, key),
+                          c_.variant.score_chain());
     Expr weight;
     if (c_.softmax) {
       if (c_.natural_units) score = score * log2_e;

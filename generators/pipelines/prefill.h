@@ -78,8 +78,9 @@ struct KeyBlockStage {
   Halide::Func key_pairs;    // (feature pair, j, block): of transformed keys; others are read where
                              // they lie
   Halide::Func value_pairs;  // (d, key pair, block)
-  Halide::Func weight_pairs;  // (qi, key pair, block)
-  Halide::Func product;       // (qi, j, block): <q, k>
+  Halide::Func weight_pairs;            // (qi, key pair, block)
+  std::vector<Halide::Func> diagonals;  // (qi - j + bk - 1, block): terms of the score
+  Halide::Func product;                 // (qi, j, block): <q, k>
   Halide::Func score;      // (qi, j, block): after the score chain; of a softmax in units of log2,
                            // and mask_score where the key is hidden
   Halide::Func maximum;    // (qi, block); softmax only

@@ -28,7 +28,8 @@ PrefillContext::PrefillContext(const Variant& v, const PrefillTiling& t, const T
       inputs(std::move(in)),
       softmax(v.normalizer() == Normalizer::Kind::Softmax),
       natural_units(!softmax || !v.score_steps().empty()),
-      q_first(inputs.q_offset + inputs.q_block * t.block_rows) {}
+      q_first(inputs.q_offset + inputs.q_block * t.block_rows),
+      score_terms(separate_diagonals(v.score_chain())) {}
 
 Expr PrefillContext::query_scale() const {
   return natural_units ? Expr(inputs.scale) : inputs.scale * log2_e;

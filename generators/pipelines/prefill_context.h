@@ -5,6 +5,7 @@
 
 #include <Halide.h>
 
+#include "generators/pipelines/diagonal_terms.h"
 #include "generators/pipelines/prefill.h"
 
 namespace fovea {
@@ -17,7 +18,7 @@ inline constexpr float mask_score = -1e30f;
 // Variables of the pipeline's Funcs; schedules find them by these names.
 namespace prefill_vars {
 inline const Halide::Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"),
-    in_chunk("in_chunk"), chunk("chunk"), k("k");
+    in_chunk("in_chunk"), chunk("chunk"), k("k"), diagonal("diagonal");
 }
 
 struct PrefillContext {
@@ -29,9 +30,10 @@ struct PrefillContext {
   const TileStatus& status;
   PrefillInputs inputs;
 
-  bool softmax;          // else a weight function
-  bool natural_units;    // a score is in natural units until it leaves the score chain
-  Halide::Expr q_first;  // position of the tile's first row
+  bool softmax;               // else a weight function
+  bool natural_units;         // a score is in natural units until it leaves the score chain
+  Halide::Expr q_first;       // position of the tile's first row
+  DiagonalTerms score_terms;  // of the score chain
 
   // What a product of a query and a key is multiplied by. Score steps and weight functions see
   // natural units; without them the change of base is part of it.
@@ -57,9 +59,10 @@ KeyBlockStage make_key_block_stage(const PrefillContext& context, const std::str
                                    const std::vector<EntryBounds>& row_entries, int slice,
                                    bool partial);
 
-// The parts of it that the probabilities need too. `keys` reads (d, j, block).
+// The parts of it that the probabilities need too. `chain` is the variant's score chain or a form
+// of it that the binder knows; `keys` reads (d, j, block).
 Halide::Expr score_at(const PrefillContext& context, const Halide::Expr& product,
-                      const Halide::Expr& row, const Halide::Expr& key);
+                      BindDeclaration binder, const Halide::Expr& chain);
 Halide::Expr visible_at(const PrefillContext& context, const Halide::Expr& row,
                         const Halide::Expr& key);
 RowChain make_key_rows(const PrefillContext& context, const std::string& name, bool clamped);

@@ -19,7 +19,8 @@ using Halide::RVar;
 using Halide::TailStrategy;
 using Halide::Var;
 
-const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"), k("k");
+const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"), k("k"),
+    diagonal("diagonal");
 
 // The largest of the candidates that divides `extent`; candidates end with 1.
 int largest_divisor(int extent, std::initializer_list<int> candidates) {
@@ -129,6 +130,13 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   schedule_key_rows(s.keys, block_level, p, t.d_qk);
   schedule_key_rows(s.values, block_level, p, t.d_v);
   schedule_pairs(s, block_level, p, t);
+  for (Func f : s.diagonals) {
+    // A whole number of vectors; one diagonal more than there are is no harm.
+    f.compute_at(block_level)
+        .bound_extent(block, 1)
+        .bound(diagonal, 0, p.block_rows() + p.key_block)
+        .vectorize(diagonal, p.lanes);
+  }
 
   s.block_out.compute_at(level).bound_extent(qi, rows).bound(d, 0, t.d_v);
   s.block_out.split(d, d_o, di, p.feature_group)
