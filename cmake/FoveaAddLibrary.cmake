@@ -2,7 +2,8 @@
 #
 # fovea_add_library(<name>
 #   VARIANTS  <source.cpp | catalogue name>…     sources with FOVEA_VARIANT, or names of shipped variants
-#   [TARGETS   x86-sse41 x86-avx2 x86-avx512]    default: every target of the host's architecture
+#   [TARGETS   x86-sse41 x86-avx2 x86-avx512     default: every target of the host's architecture that is for one of DTYPES
+#              x86-avx512-bf16-intel x86-avx512-bf16-amd]    these two hold kernels of bf16 only
 #   [DTYPES    f32 f16 bf16]                     default: f32
 #   [HEAD_DIMS 64 192/128]                       d_qk or d_qk/d_v; default: 64 128
 #   [PASSES    prefill]                          default: prefill

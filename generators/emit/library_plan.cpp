@@ -24,12 +24,6 @@ constexpr int max_head_dim = 1024;
   throw std::invalid_argument(fmt::format("{} '{}': allowed is {}", field, value, allowed));
 }
 
-std::vector<std::string> all_target_names() {
-  std::vector<std::string> names;
-  for (const TargetRow& row : target_table()) names.emplace_back(row.name);
-  return names;
-}
-
 template <typename T>
 void refuse_duplicates(const std::string& field, std::vector<T> values, auto&& text) {
   std::sort(values.begin(), values.end());
@@ -130,18 +124,10 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
   refuse_duplicates("variant", request.variants, as_is);
   refuse_colliding_names(plan.variants);
 
-  for (const std::string& name : request.targets) {
-    const TargetRow* row = find_target(name);
-    if (!row) refuse("target", name, fmt::format("one of {}", fmt::join(all_target_names(), ", ")));
-    plan.targets.push_back(row);
-  }
-  refuse_duplicates("target", request.targets, as_is);
-  if (plan.targets.empty()) {
-    for (const TargetRow& row : target_table()) plan.targets.push_back(&row);
-  }
   for (const std::string& dtype : request.dtypes) {
-    if (dtype != "f32" && dtype != "f16" && dtype != "bf16")
-      refuse("dtype", dtype, "one of f32, f16, bf16");
+    const auto known = dtype_names();
+    if (std::find(known.begin(), known.end(), dtype) == known.end())
+      refuse("dtype", dtype, fmt::format("one of {}", fmt::join(known, ", ")));
   }
   for (const std::string& pass : request.passes) {
     if (pass != "prefill") refuse("pass", pass, "prefill in this version");
@@ -151,6 +137,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
         std::pair{"head dimension", &request.head_dims}}) {
     if (values->empty()) refuse(field, "", "at least one value");
   }
+  plan.targets = choose_targets(request.targets, request.dtypes);
+  refuse_duplicates("target", request.targets, as_is);
   std::vector<std::pair<int, int>> dims;
   for (const std::string& text : request.head_dims) dims.push_back(parse_head_dims(text));
   refuse_duplicates("head dimension", dims,
@@ -172,6 +160,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
       for (const std::string& dtype : request.dtypes) {
         for (const auto& [d_qk, d_v] : dims) {
           for (const TargetRow* target : plan.targets) {
+            if (!target->is_for(dtype)) continue;
             PlannedKernel k;
             k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name};
             k.variant = i;

@@ -20,7 +20,7 @@ namespace fovea {
 struct LibraryRequest {
   std::string name;
   std::vector<std::string> variants;  // empty: all declared ones
-  std::vector<std::string> targets;   // empty: every target of the building machine's architecture
+  std::vector<std::string> targets;   // empty: every target that is for one of the dtypes
   std::vector<std::string> dtypes;
   std::vector<std::string> head_dims;  // "64", "192/128"
   std::vector<std::string> passes;

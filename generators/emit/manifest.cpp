@@ -61,8 +61,10 @@ std::string manifest(const LibraryPlan& plan) {
                                 {"slices", v.slice_count()}});
   }
   for (const TargetRow* t : plan.targets) {
-    root["targets"].push_back(
-        {{"name", t->name}, {"architecture", t->architecture}, {"halide", t->halide}});
+    root["targets"].push_back({{"name", t->name},
+                               {"architecture", t->architecture},
+                               {"halide", t->halide},
+                               {"dtypes", t->dtypes}});
   }
   for (const PlannedKernel& k : plan.kernels) {
     Json row = spec_json(k.spec);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 
 #include "generators/emit/library_spec.h"
@@ -44,6 +45,12 @@ const char* axis_enumerator(Axis::Kind kind) {
 
 const char* dtype_enumerator(const Halide::Type& type) {
   return type.is_float() ? "FOVEA_F32" : type.is_int() ? "FOVEA_I32" : "FOVEA_U8";
+}
+
+std::string element_enumerator(const std::string& dtype) {
+  std::string name = "FOVEA_";
+  for (const char c : dtype) name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
 }
 
 std::string output_set(const Variant& v) {
@@ -103,9 +110,9 @@ std::string registry_source(const LibraryPlan& plan) {
     size_t target = 0;
     while (plan.targets[target]->name != k.spec.target) ++target;
     out +=
-        fmt::format("    {{\"{}\", {}, {}, FOVEA_PREFILL, FOVEA_F32, {}, {}, {}, {}, &{}_argv}},\n",
-                    kernel_name(k.spec), k.variant, target, k.spec.d_qk, k.spec.d_v,
-                    k.facts.block_rows, k.facts.scratch_bytes, k.symbol);
+        fmt::format("    {{\"{}\", {}, {}, FOVEA_PREFILL, {}, {}, {}, {}, {}, &{}_argv}},\n",
+                    kernel_name(k.spec), k.variant, target, element_enumerator(k.spec.dtype),
+                    k.spec.d_qk, k.spec.d_v, k.facts.block_rows, k.facts.scratch_bytes, k.symbol);
   }
   out += fmt::format(
       "}};\n\nconst fovea_library_info library = {{FOVEA_ABI_VERSION, \"{}\", variants, {}, "

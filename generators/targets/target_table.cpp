@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/targets/target_table.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <map>
+#include <stdexcept>
 
 namespace fovea {
 namespace {
@@ -13,17 +18,41 @@ namespace {
 struct CompilerFacts {
   const char* halide;
   int vector_bytes, vector_registers;
+  std::vector<std::string> dtypes;
   const char* tested_by;
 };
 
-const CompilerFacts x86_sse41_facts = {"x86-64-linux-sse41", 16, 16, "native"};
+constexpr std::array all_dtypes = {"f32", "f16", "bf16"};
+const std::vector<std::string> every_dtype(all_dtypes.begin(), all_dtypes.end());
+
+const CompilerFacts x86_sse41_facts = {"x86-64-linux-sse41", 16, 16, every_dtype, "native"};
 // Every level is spelled out: a feature that is not named is not used.
-const CompilerFacts x86_avx2_facts = {"x86-64-linux-sse41-avx-f16c-fma-avx2", 32, 16, "native"};
+const CompilerFacts x86_avx2_facts = {"x86-64-linux-sse41-avx-f16c-fma-avx2", 32, 16, every_dtype,
+                                      "native"};
 const CompilerFacts x86_avx512_facts = {
-    "x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake", 64, 32, "native"};
+    "x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake", 64, 32, every_dtype, "native"};
+// Native bf16 products. What these levels add serves bf16 only: other types are left to x86-avx512.
+// Halide compiles them for the CPU of the name, so neither runs on the other vendor's.
+const CompilerFacts x86_avx512_bf16_intel_facts = {
+    "x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake-avx512_cannonlake-avx512_zen4-"
+    "avxvnni-avx512_sapphirerapids",
+    64,
+    32,
+    {"bf16"},
+    "native where the CPU has it"};
+const CompilerFacts x86_avx512_bf16_amd_facts = {
+    "x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake-avx512_cannonlake-avx512_zen4",
+    64,
+    32,
+    {"bf16"},
+    "native where the CPU has it"};
 
 const std::map<std::string, CompilerFacts> facts_by_symbol = {
-    {"X86_SSE41", x86_sse41_facts}, {"X86_AVX2", x86_avx2_facts}, {"X86_AVX512", x86_avx512_facts}};
+    {"X86_SSE41", x86_sse41_facts},
+    {"X86_AVX2", x86_avx2_facts},
+    {"X86_AVX512", x86_avx512_facts},
+    {"X86_AVX512_BF16_INTEL", x86_avx512_bf16_intel_facts},
+    {"X86_AVX512_BF16_AMD", x86_avx512_bf16_amd_facts}};
 
 std::vector<TargetRow> make_table() {
   std::vector<TargetRow> rows;
@@ -31,7 +60,7 @@ std::vector<TargetRow> make_table() {
                        int preference, const char* needed) {
     const CompilerFacts& f = facts_by_symbol.at(symbol);
     rows.push_back({name, symbol, architecture, preference, needed, f.halide, f.vector_bytes,
-                    f.vector_registers, f.tested_by});
+                    f.vector_registers, f.dtypes, f.tested_by});
   };
 #define FOVEA_STRING_(...) #__VA_ARGS__
 #define FOVEA_TARGET_ROW(symbol, name, architecture, preference, ...) \
@@ -54,6 +83,41 @@ const TargetRow* find_target(const std::string& name) {
     if (name == row.name) return &row;
   }
   return nullptr;
+}
+
+bool TargetRow::is_for(const std::string& dtype) const {
+  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+}
+
+std::span<const char* const> dtype_names() { return all_dtypes; }
+
+std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& names,
+                                             const std::vector<std::string>& dtypes) {
+  const auto is_asked_for = [&](const TargetRow& row) {
+    return std::any_of(dtypes.begin(), dtypes.end(),
+                       [&](const std::string& dtype) { return row.is_for(dtype); });
+  };
+  std::vector<const TargetRow*> chosen;
+  for (const std::string& name : names) {
+    const TargetRow* row = find_target(name);
+    if (!row) {
+      std::vector<const char*> known;
+      for (const TargetRow& r : target_table()) known.push_back(r.name);
+      throw std::invalid_argument(
+          fmt::format("target '{}': allowed is one of {}", name, fmt::join(known, ", ")));
+    }
+    if (!is_asked_for(*row)) {
+      throw std::invalid_argument(
+          fmt::format("target '{}': allowed is only with dtype {}, which is not among {}", name,
+                      fmt::join(row->dtypes, " or "), fmt::join(dtypes, ", ")));
+    }
+    chosen.push_back(row);
+  }
+  if (!names.empty()) return chosen;
+  for (const TargetRow& row : target_table()) {
+    if (is_asked_for(row)) chosen.push_back(&row);
+  }
+  return chosen;
 }
 
 Halide::Target kernel_target(const TargetRow& row) {

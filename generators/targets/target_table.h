@@ -20,13 +20,25 @@ struct TargetRow {
   const char* halide;  // Halide target, complete: nothing of the machine that builds may leak in
   int vector_bytes;
   int vector_registers;
+  std::vector<std::string> dtypes;  // that kernels of this target may have
   const char* tested_by;
+
+  bool is_for(const std::string& dtype) const;
 };
+
+// Element types of kernels, as in DTYPES.
+std::span<const char* const> dtype_names();
 
 std::span<const TargetRow> target_table();
 
 // nullptr when there is none of that name.
 const TargetRow* find_target(const std::string& name);
+
+// The rows of these names in their order, or, without any name, every row that is for one of the
+// dtypes. Throws std::invalid_argument for a name that is unknown, or of a target that is for none
+// of the dtypes.
+std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& names,
+                                             const std::vector<std::string>& dtypes);
 
 // Features every CPU kernel is compiled with, whatever the target: no checks of its own (the
 // runtime has made them), no runtime inside, its first argument the worker's context, 64-bit

@@ -71,8 +71,10 @@ void add_emit_commands(CLI::App& app) {
       ->required();
   emit->add_option("--variant", a->request.variants,
                    "variants to build; default: all declared ones");
-  emit->add_option("--target", a->request.targets, "targets; default: every x86 target");
-  emit->add_option("--dtype", a->request.dtypes, "element types")->capture_default_str();
+  emit->add_option("--target", a->request.targets,
+                   "targets; default: every x86 target that is for one of the element types");
+  emit->add_option("--dtype", a->request.dtypes, "element types: f32, f16, bf16")
+      ->capture_default_str();
   emit->add_option("--head-dim", a->request.head_dims, "head dimensions, D or D_QK/D_V")
       ->capture_default_str();
   emit->add_option("--pass", a->request.passes, "passes")->capture_default_str();

@@ -24,13 +24,14 @@ namespace {
 struct ListArguments {
   bool json = false, kernels = false;
   std::vector<std::string> head_dims = {"64", "128"};
+  std::vector<std::string> dtypes = {"f32"};
 };
 
 void run_list(const ListArguments& a) {
   const std::vector<Variant> variants = declared_variants();
   LibraryRequest request;
   request.name = "list";
-  request.dtypes = {"f32"};
+  request.dtypes = a.dtypes;
   request.passes = {"prefill"};
   request.head_dims = a.head_dims;
   LibraryPlan plan;
@@ -57,6 +58,7 @@ void run_list(const ListArguments& a) {
       root["targets"].push_back({{"name", t.name},
                                  {"architecture", t.architecture},
                                  {"halide", t.halide},
+                                 {"dtypes", t.dtypes},
                                  {"tested_by", t.tested_by}});
     }
     fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -70,7 +72,9 @@ void run_list(const ListArguments& a) {
       fmt::print("{}", wrapped("  " + v->name(), name_width + 4, v->summary_text()));
   }
   fmt::print("targets\n");
-  for (const TargetRow& t : target_table()) fmt::print("  {:<24} {}\n", t.name, t.halide);
+  for (const TargetRow& t : target_table())
+    fmt::print("  {:<24} {:<14} {}\n", t.name, fmt::format("{}", fmt::join(t.dtypes, " ")),
+               t.halide);
   if (!a.kernels) {
     fmt::print("kernels\n  {} of head dimensions {}; --kernels lists them\n", plan.kernels.size(),
                fmt::join(a.head_dims, ", "));
@@ -90,6 +94,8 @@ void add_list_command(CLI::App& app) {
   list->footer("example: fovea list --json");
   list->add_flag("--json", a->json, "one JSON object with variants, kernels and targets");
   list->add_flag("--kernels", a->kernels, "also each kernel with its schedule");
+  list->add_option("--dtype", a->dtypes, "element types of the listed kernels")
+      ->capture_default_str();
   list->add_option("--head-dim", a->head_dims, "head dimensions of the listed kernels")
       ->capture_default_str();
   list->callback([a] { run_list(*a); });

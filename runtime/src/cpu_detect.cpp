@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_detect.h"
 
+#include <string.h>
+
 #include <atomic>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -49,7 +51,12 @@ uint64_t read_xcr0() {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
-uint64_t detect() {
+#endif
+
+}  // namespace
+
+#if FOVEA_ON_X86
+X86Leaves read_x86_leaves() {
   X86Leaves leaves = {};
   uint32_t a = 0;
   uint32_t b = 0;
@@ -57,26 +64,34 @@ uint64_t detect() {
   uint32_t d = 0;
   leaves.max_leaf = __get_cpuid_max(0, nullptr);
   if (leaves.max_leaf >= 1) {
+    __cpuid(0, a, b, c, d);
+    const uint32_t vendor[] = {b, d, c};
+    memcpy(leaves.vendor, vendor, sizeof(vendor));
     __cpuid(1, a, b, c, d);
+    leaves.leaf1_eax = a;
     leaves.leaf1_ecx = c;
     if (bit(c, 27)) leaves.xcr0 = read_xcr0();  // without OSXSAVE the instruction faults
   }
   if (leaves.max_leaf >= 7) {
     __cpuid_count(7, 0, a, b, c, d);
     leaves.leaf7_ebx = b;
+    leaves.leaf7_ecx = c;
+    leaves.leaf7_edx = d;
+    if (a >= 1) {
+      __cpuid_count(7, 1, a, b, c, d);
+      leaves.leaf7_1_eax = a;
+    }
   }
   leaves.max_extended_leaf = __get_cpuid_max(0x80000000U, nullptr);
   if (leaves.max_extended_leaf >= 0x80000001U) {
     __cpuid(0x80000001U, a, b, c, d);
     leaves.extended1_ecx = c;
   }
-  return x86_features(leaves);
+  return leaves;
 }
 #else
-uint64_t detect() { return 0; }
+X86Leaves read_x86_leaves() { return {}; }
 #endif
-
-}  // namespace
 
 uint64_t x86_features(const X86Leaves& leaves) {
   uint64_t found = 0;
@@ -90,6 +105,12 @@ uint64_t x86_features(const X86Leaves& leaves) {
   if (bit(leaf7, 8)) found |= FOVEA_CPU_MASK(BMI2);
   if (leaves.max_extended_leaf >= 0x80000001U && bit(leaves.extended1_ecx, 5))
     found |= FOVEA_CPU_MASK(LZCNT);
+  if (leaves.max_extended_leaf >= 0x80000001U && bit(leaves.extended1_ecx, 6))
+    found |= FOVEA_CPU_MASK(SSE4A);
+  const uint32_t leaf7_ecx = leaves.max_leaf >= 7 ? leaves.leaf7_ecx : 0;
+  const uint32_t leaf7_edx = leaves.max_leaf >= 7 ? leaves.leaf7_edx : 0;
+  const uint32_t leaf7_1 = leaves.max_leaf >= 7 ? leaves.leaf7_1_eax : 0;
+  if (bit(leaf7_ecx, 8)) found |= FOVEA_CPU_MASK(GFNI);
 
   // From here on: vector registers that the operating system has to save. XCR0 bit 1 xmm, 2 ymm, 5
   // opmask, 6 the upper halves of zmm0-15, 7 zmm16-31. Hypervisors are known to pass CPUID through
@@ -102,6 +123,9 @@ uint64_t x86_features(const X86Leaves& leaves) {
   if (bit(leaves.leaf1_ecx, 29)) found |= FOVEA_CPU_MASK(F16C);
   if (bit(leaves.leaf1_ecx, 12)) found |= FOVEA_CPU_MASK(FMA);
   if (bit(leaf7, 5)) found |= FOVEA_CPU_MASK(AVX2);
+  if (bit(leaf7_ecx, 9)) found |= FOVEA_CPU_MASK(VAES);
+  if (bit(leaf7_ecx, 10)) found |= FOVEA_CPU_MASK(VPCLMULQDQ);
+  if (bit(leaf7_1, 4)) found |= FOVEA_CPU_MASK(AVXVNNI);
 
   if ((leaves.xcr0 & kZmm) != kZmm || !bit(leaf7, 16)) return found;
   found |= FOVEA_CPU_MASK(AVX512F);
@@ -109,6 +133,14 @@ uint64_t x86_features(const X86Leaves& leaves) {
   if (bit(leaf7, 28)) found |= FOVEA_CPU_MASK(AVX512CD);
   if (bit(leaf7, 30)) found |= FOVEA_CPU_MASK(AVX512BW);
   if (bit(leaf7, 31)) found |= FOVEA_CPU_MASK(AVX512VL);
+  if (bit(leaf7, 21)) found |= FOVEA_CPU_MASK(AVX512IFMA);
+  if (bit(leaf7_ecx, 1)) found |= FOVEA_CPU_MASK(AVX512VBMI);
+  if (bit(leaf7_ecx, 6)) found |= FOVEA_CPU_MASK(AVX512VBMI2);
+  if (bit(leaf7_ecx, 11)) found |= FOVEA_CPU_MASK(AVX512VNNI);
+  if (bit(leaf7_ecx, 12)) found |= FOVEA_CPU_MASK(AVX512BITALG);
+  if (bit(leaf7_ecx, 14)) found |= FOVEA_CPU_MASK(AVX512VPOPCNTDQ);
+  if (bit(leaf7_edx, 23)) found |= FOVEA_CPU_MASK(AVX512FP16);
+  if (bit(leaf7_1, 5)) found |= FOVEA_CPU_MASK(AVX512BF16);
   return found;
 }
 
@@ -117,7 +149,7 @@ uint64_t cpu_features() {
   static std::atomic<uint64_t> cached{0};
   uint64_t known = cached.load(std::memory_order_relaxed);
   if (known == 0) {
-    known = detect() | kDetected;
+    known = x86_features(read_x86_leaves()) | kDetected;
     cached.store(known, std::memory_order_relaxed);
   }
   return known & ~kDetected;

@@ -17,7 +17,14 @@ struct X86Leaves {
   uint32_t max_extended_leaf;  // CPUID(0x80000000).eax
   uint32_t extended1_ecx;      // CPUID(0x80000001).ecx; 0 if out of range
   uint64_t xcr0;               // XGETBV(0); 0 unless OSXSAVE is set
+  uint32_t leaf7_ecx = 0;      // CPUID(7, 0).ecx and .edx; 0 if max_leaf < 7
+  uint32_t leaf7_edx = 0;
+  uint32_t leaf7_1_eax = 0;  // CPUID(7, 1).eax; 0 if CPUID(7, 0).eax < 1
+  uint32_t leaf1_eax = 0;    // CPUID(1).eax: family and model
+  char vendor[12] = {};      // CPUID(0).ebx, .edx, .ecx
 };
+
+X86Leaves read_x86_leaves();  // of this machine; zeros elsewhere
 
 uint64_t x86_features(const X86Leaves& leaves);  // FOVEA_CPU_MASK bits
 

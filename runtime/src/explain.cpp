@@ -3,10 +3,23 @@
 
 #include <inttypes.h>
 
+#include "preference.h"
 #include "prepare.h"
 
 namespace fovea::detail {
 namespace {
+
+// ", x86-avx512-bf16-intel has 25 instead of 40 on …: the reason", where the preference of a
+// kernel's target is an exception.
+void append_exception(Text* text, const fovea_library_info& library,
+                      const fovea_kernel_info& kernel, const Capabilities& capabilities) {
+  const fovea_target_info& target = library.targets[kernel.target];
+  const Preference preference = preference_of(target, kernel.dtype, capabilities.cpu_family);
+  if (preference.reason == nullptr) return;
+  text->append(", %s has %" PRId32 " instead of %" PRId32 " on %s: %s", target.name,
+               preference.value, target.preference, cpu_family_name(capabilities.cpu_family),
+               preference.reason);
+}
 
 void append_choice(Text* text, const fovea_library_info& library, const Preparation& ready) {
   const fovea_kernel_info& kernel = library.kernels[ready.kernel];
@@ -17,7 +30,8 @@ void append_choice(Text* text, const fovea_library_info& library, const Preparat
     text->append("%s forces %s", capabilities.forced_by, target.name);
   } else {
     text->append("%s is the usable target with the largest preference, %" PRId32, target.name,
-                 target.preference);
+                 preference_of(target, kernel.dtype, capabilities.cpu_family).value);
+    append_exception(text, library, kernel, capabilities);
   }
   text->append("; up to %" PRId32 " threads, workspace %zu bytes)\n", ready.plan.workers,
                ready.plan.bytes);
@@ -36,8 +50,10 @@ void append_candidate(Text* text, const fovea_library_info& library, int32_t ind
   if (index == ready.kernel) {
     text->append("chosen\n");
   } else if (usable && ready.kernel != kNoKernel) {
-    text->append("usable, but %s has the larger preference\n",
+    text->append("usable, but %s has the larger preference",
                  library.targets[library.kernels[ready.kernel].target].name);
+    append_exception(text, library, kernel, ready.capabilities);
+    text->append("\n");
   } else if (usable) {
     text->append("usable\n");
   } else {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cpu_detect.h"
+#include "cpu_family.h"
 #include "targets.h"
 
 namespace fovea::detail {
@@ -11,7 +12,8 @@ namespace fovea::detail {
 Capabilities present_capabilities() {
   const char* forced = getenv("FOVEA_TARGET");
   if (forced != nullptr && forced[0] == '\0') forced = nullptr;
-  return {cpu_architecture(), cpu_features(), enabled_targets(), forced, "FOVEA_TARGET"};
+  return {cpu_architecture(), cpu_features(), cpu_family(),
+          enabled_targets(),  forced,         "FOVEA_TARGET"};
 }
 
 fovea_status prepare(const fovea_library_info* library, int32_t variant, const fovea_call* call,

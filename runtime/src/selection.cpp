@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu_detect.h"
+#include "preference.h"
 #include "targets.h"
 
 namespace fovea::detail {
@@ -71,14 +72,16 @@ Verdict judge(const fovea_library_info& library, const fovea_kernel_info& kernel
 int32_t select_kernel(const fovea_library_info& library, const Request& request,
                       const Capabilities& capabilities) {
   int32_t best = kNoKernel;
+  int32_t best_preference = 0;
   for (int32_t i = 0; i < library.kernel_count; ++i) {
     const fovea_kernel_info& kernel = library.kernels[i];
     if (kernel.variant != request.variant) continue;
     if (judge(library, kernel, request, capabilities).refusal != Refusal::kNone) continue;
-    if (best == kNoKernel || library.targets[kernel.target].preference >
-                                 library.targets[library.kernels[best].target].preference) {
-      best = i;
-    }
+    const int32_t preference =
+        preference_of(library.targets[kernel.target], kernel.dtype, capabilities.cpu_family).value;
+    if (best != kNoKernel && preference <= best_preference) continue;
+    best = i;
+    best_preference = preference;
   }
   return best;
 }

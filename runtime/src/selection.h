@@ -5,6 +5,7 @@
 
 #include <fovea/registry.h>
 
+#include "cpu_family.h"
 #include "message.h"
 
 namespace fovea::detail {
@@ -20,6 +21,7 @@ struct Request {
 struct Capabilities {
   const char* architecture;
   uint64_t cpu_features;
+  CpuFamily cpu_family;
   uint64_t enabled_targets;
   const char* forced_target;  // NULL: none
   const char* forced_by;      // the field or variable that named it
@@ -37,8 +39,8 @@ constexpr int32_t kNoKernel = -1;
 Verdict judge(const fovea_library_info& library, const fovea_kernel_info& kernel,
               const Request& request, const Capabilities& capabilities);
 
-// Index of the usable kernel of that variant whose target has the largest preference (the first of
-// equals), or kNoKernel.
+// Index of the usable kernel of that variant whose target has the largest preference on this CPU
+// family (the first of equals), or kNoKernel.
 int32_t select_kernel(const fovea_library_info& library, const Request& request,
                       const Capabilities& capabilities);
 

@@ -69,8 +69,34 @@ TEST(LibraryPlan, DefaultsAreAllVariantsAndTargets) {
   request.head_dims = {"64"};
   const LibraryPlan plan = plan_library(request, variants_named({"causal", "full"}));
   EXPECT_EQ(plan.variants.size(), 2u);
+  // Those for native bf16 have no kernels of other types.
+  std::vector<std::string> names;
+  for (const TargetRow* row : plan.targets) names.push_back(row->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"x86-sse41", "x86-avx2", "x86-avx512"}));
+  EXPECT_EQ(plan.kernels.size(), 2 * 3u);
+}
+
+TEST(LibraryPlan, TargetsAreOfTheTypesAskedFor) {
+  EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx512", "x86-avx512-bf16-amd"}; }),
+            "target 'x86-avx512-bf16-amd': allowed is only with dtype bf16, which is not among "
+            "f32");
+  // Of several types, each target has the kernels that it is for.
+  LibraryRequest request = good_request();
+  request.targets = {"x86-avx512-bf16-amd", "x86-avx512"};
+  request.dtypes = {"f32", "bf16"};
+  request.head_dims = {"64"};
+  std::vector<std::string> kernels;
+  for (const PlannedKernel& k : plan_library(request, variants_named({"causal"})).kernels)
+    kernels.push_back(kernel_name(k.spec));
+  EXPECT_EQ(kernels, (std::vector<std::string>{
+                         "fovea_prefill__causal__f32__d64__x86_avx512",
+                         "fovea_prefill__causal__bf16__d64__x86_avx512_bf16_amd",
+                         "fovea_prefill__causal__bf16__d64__x86_avx512",
+                     }));
+  request.targets.clear();
+  const LibraryPlan plan = plan_library(request, variants_named({"causal"}));
   EXPECT_EQ(plan.targets.size(), target_table().size());
-  EXPECT_EQ(plan.kernels.size(), 2 * target_table().size());
+  EXPECT_EQ(plan.kernels.size(), 3 + target_table().size());
 }
 
 TEST(LibraryPlan, HeadDimensions) {
@@ -103,7 +129,8 @@ TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
   EXPECT_EQ(refusal([](auto& r) { r.variants = {"causal", "casual"}; }),
             "variant 'casual': allowed is one of the declared: causal, full");
   EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx3"}; }),
-            "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512");
+            "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
+            "x86-avx512-bf16-intel, x86-avx512-bf16-amd");
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
             "dtype 'int8': allowed is one of f32, f16, bf16");
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"decode"}; }),

@@ -8,7 +8,9 @@
 
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace fovea {
 namespace {
@@ -82,15 +84,29 @@ TEST(TargetTable, KernelTargetsAreComplete) {
                         "no_runtime-sse41-user_context"},
                        {"x86-avx512",
                         "x86-64-linux-avx-avx2-avx512-avx512_skylake-f16c-fma-large_buffers-"
-                        "no_asserts-no_bounds_query-no_runtime-sse41-user_context"}}));
+                        "no_asserts-no_bounds_query-no_runtime-sse41-user_context"},
+                       {"x86-avx512-bf16-amd",
+                        "x86-64-linux-avx-avx2-avx512-avx512_cannonlake-avx512_skylake-avx512_"
+                        "zen4-f16c-fma-large_buffers-no_asserts-no_bounds_query-no_runtime-sse41-"
+                        "user_context"},
+                       {"x86-avx512-bf16-intel",
+                        "x86-64-linux-avx-avx2-avx512-avx512_cannonlake-avx512_sapphirerapids-"
+                        "avx512_skylake-avx512_zen4-avxvnni-f16c-fma-large_buffers-no_asserts-"
+                        "no_bounds_query-no_runtime-sse41-user_context"}}));
 }
 
 // What Halide is told to use is what the runtime asks the CPU for.
 TEST(TargetTable, HalideFeaturesAreNeeded) {
   using T = Halide::Target;
-  const std::map<std::string, T::Feature> names = {{"sse41", T::SSE41}, {"avx", T::AVX},
-                                                   {"f16c", T::F16C},   {"fma", T::FMA},
-                                                   {"avx2", T::AVX2},   {"avx512f", T::AVX512}};
+  const std::map<std::string, T::Feature> names = {{"sse41", T::SSE41},
+                                                   {"avx", T::AVX},
+                                                   {"f16c", T::F16C},
+                                                   {"fma", T::FMA},
+                                                   {"avx2", T::AVX2},
+                                                   {"avx512f", T::AVX512},
+                                                   {"avx512bf16", T::AVX512_Zen4},
+                                                   {"avx512fp16", T::AVX512_SapphireRapids},
+                                                   {"avxvnni", T::AVXVNNI}};
   for (const TargetRow& row : target_table()) {
     SCOPED_TRACE(row.name);
     const Halide::Target target = kernel_target(row);
@@ -107,7 +123,63 @@ TEST(TargetTable, HalideFeaturesAreNeeded) {
       for (const char* name : {"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
         EXPECT_NE(needed & feature_mask(name), 0u) << name;
     }
+    if (target.has_feature(T::AVX512_Zen4)) {
+      for (const char* name : {"avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512vnni",
+                               "avx512bitalg", "avx512vpopcntdq", "gfni", "vaes", "vpclmulqdq"})
+        EXPECT_NE(needed & feature_mask(name), 0u) << name;
+      // Halide compiles for a Zen 4 CPU, or for a Sapphire Rapids one if that is named as well.
+      EXPECT_EQ((needed & feature_mask("sse4a")) != 0,
+                !target.has_feature(T::AVX512_SapphireRapids));
+    }
   }
+}
+
+std::vector<std::string> chosen(const std::vector<std::string>& names,
+                                const std::vector<std::string>& dtypes) {
+  std::vector<std::string> result;
+  for (const TargetRow* row : choose_targets(names, dtypes)) result.push_back(row->name);
+  return result;
+}
+
+std::string refusal(const std::vector<std::string>& names, const std::vector<std::string>& dtypes) {
+  try {
+    choose_targets(names, dtypes);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(TargetTable, TypesOfATarget) {
+  const std::set<std::string> known(dtype_names().begin(), dtype_names().end());
+  EXPECT_EQ(known, (std::set<std::string>{"f32", "f16", "bf16"}));
+  for (const TargetRow& row : target_table()) {
+    SCOPED_TRACE(row.name);
+    EXPECT_FALSE(row.dtypes.empty());
+    for (const std::string& dtype : row.dtypes) EXPECT_EQ(known.count(dtype), 1u) << dtype;
+    EXPECT_TRUE(row.is_for("bf16"));
+    const bool is_native_bf16 = std::string(row.name).find("-bf16-") != std::string::npos;
+    for (const char* dtype : {"f32", "f16"}) EXPECT_EQ(row.is_for(dtype), !is_native_bf16);
+    EXPECT_FALSE(row.is_for("f64"));
+  }
+}
+
+TEST(TargetTable, ChoiceByNameAndType) {
+  const std::vector<std::string> widening = {"x86-sse41", "x86-avx2", "x86-avx512"};
+  std::vector<std::string> all = widening;
+  for (const char* name : {"x86-avx512-bf16-intel", "x86-avx512-bf16-amd"}) all.push_back(name);
+  EXPECT_EQ(chosen({}, {"f32"}), widening);
+  EXPECT_EQ(chosen({}, {"f32", "f16"}), widening);
+  EXPECT_EQ(chosen({}, {"bf16"}), all);
+  EXPECT_EQ(chosen({}, {"f32", "bf16"}), all);
+  EXPECT_EQ(chosen({"x86-avx512-bf16-amd", "x86-avx2"}, {"f32", "bf16"}),
+            (std::vector<std::string>{"x86-avx512-bf16-amd", "x86-avx2"}));
+  EXPECT_EQ(refusal({"x86-avx2", "x86-avx512-bf16-intel"}, {"f32", "f16"}),
+            "target 'x86-avx512-bf16-intel': allowed is only with dtype bf16, which is not among "
+            "f32, f16");
+  EXPECT_EQ(refusal({"x86-avx3"}, {"f32"}),
+            "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
+            "x86-avx512-bf16-intel, x86-avx512-bf16-amd");
 }
 
 TEST(TargetTable, HalideAcceptsTheStrings) {

@@ -55,7 +55,7 @@ const CheckRow kRows[] = {
      kPlain,
      [](Attention& a) { a.exec.target = "x86-avx3"; },
      FOVEA_INVALID_ARGUMENT,
-     {"exec.target = \"x86-avx3\"", "x86-sse41, x86-avx2, x86-avx512"}},
+     {"exec.target = \"x86-avx3\"", "x86-sse41, x86-avx2, x86-avx512, x86-avx512-bf16-intel, "}},
     {"target_empty",
      kPlain,
      [](Attention& a) { a.exec.target = ""; },

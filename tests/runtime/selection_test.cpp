@@ -65,7 +65,8 @@ TEST_F(Selection, UnknownNameInTheEnvironmentIsAnError) {
   EXPECT_EQ(a.run(), FOVEA_INVALID_ARGUMENT);
   EXPECT_STREQ(
       fovea_last_message(),
-      "FOVEA_TARGET = \"x86-avx3\": no such target; allowed: x86-sse41, x86-avx2, x86-avx512");
+      "FOVEA_TARGET = \"x86-avx3\": no such target; allowed: x86-sse41, x86-avx2, x86-avx512, "
+      "x86-avx512-bf16-intel, x86-avx512-bf16-amd");
 }
 
 TEST_F(Selection, ForcedButUnusableIsAnErrorWithTheReason) {
@@ -173,16 +174,18 @@ TEST_F(Selection, IsPure) {
   const fovea_library_info library = fake_library();
   const detail::Request request = {kPlain, FOVEA_PREFILL, FOVEA_F32, 4, 4};
   const char* here = detail::cpu_architecture();
-  const detail::Capabilities everything = {here, ~UINT64_C(0), detail::kAllTargetsEnabled, nullptr,
-                                           nullptr};
+  const detail::Capabilities everything = {
+      here,    ~UINT64_C(0), detail::CpuFamily::kUnknown, detail::kAllTargetsEnabled,
+      nullptr, nullptr};
   EXPECT_EQ(select_kernel(library, request, everything), kPlainAvx512);
   detail::Capabilities elsewhere = everything;
   elsewhere.architecture = "another";
   EXPECT_EQ(select_kernel(library, request, elsewhere), detail::kNoKernel);
   EXPECT_EQ(judge(library, library.kernels[0], request, elsewhere).refusal,
             detail::Refusal::kArchitecture);
-  const detail::Verdict verdict = judge(library, library.kernels[kPlainAvx512], request,
-                                        {here, 0, detail::kAllTargetsEnabled, nullptr, nullptr});
+  detail::Capabilities nothing = everything;
+  nothing.cpu_features = 0;
+  const detail::Verdict verdict = judge(library, library.kernels[kPlainAvx512], request, nothing);
   EXPECT_EQ(verdict.refusal, detail::Refusal::kCpu);
   EXPECT_EQ(verdict.missing_features, UINT64_C(1) << 62);
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "every_target.h"
+
+#include <string>
+
+namespace fovea::test {
+
+EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1} {
+  targets = {
+#define FOVEA_TARGET_ROW(symbol, name, architecture, preference, needed) \
+  {name, architecture, needed, preference},
+#include <fovea/targets.def>
+#undef FOVEA_TARGET_ROW
+  };
+  for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_BF16}) {
+    for (size_t i = 0; i < targets.size(); ++i) {
+      // As the generator has it: the targets for native bf16 have kernels of that type only.
+      const bool is_native = std::string(targets[i].name).find("-bf16-") != std::string::npos;
+      if (is_native && dtype != FOVEA_BF16) continue;
+      kernels.push_back({targets[i].name, 0, static_cast<int32_t>(i), FOVEA_PREFILL, dtype, 64, 64,
+                         8, 0, nullptr});
+    }
+  }
+  library = {FOVEA_ABI_VERSION, "every",
+             &variant,          1,
+             targets.data(),    static_cast<int32_t>(targets.size()),
+             kernels.data(),    static_cast<int32_t>(kernels.size())};
+}
+
+int32_t EveryTarget::choose(fovea_dtype dtype, const detail::Capabilities& capabilities) const {
+  return select_kernel(library, {0, FOVEA_PREFILL, dtype, 64, 64}, capabilities);
+}
+
+}  // namespace fovea::test
