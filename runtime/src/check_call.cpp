@@ -20,8 +20,8 @@ fovea_status complete(const char* name, const void* from, size_t first_size, siz
                 "%s.size = %" PRIu32 ": allowed: %zu to %zu; set it to sizeof(fovea_%s)", name,
                 stated, first_size, size, name);
   }
-  memset(to, 0, size);
   memcpy(to, from, stated);
+  if (stated < size) memset(static_cast<char*>(to) + stated, 0, size - stated);
   return FOVEA_OK;
 }
 
@@ -123,7 +123,6 @@ fovea_status check_library(const fovea_library_info* library, int32_t variant) {
 
 fovea_status check_call(const fovea_library_info& library, int32_t variant, const fovea_call* call,
                         Capabilities* capabilities, Problem* problem) {
-  *problem = {};
   problem->variant = &library.variants[variant];
   problem->request.variant = variant;
   if (call == nullptr) return fail(FOVEA_INVALID_ARGUMENT, "call is NULL");

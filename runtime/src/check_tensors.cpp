@@ -21,6 +21,25 @@ struct Field {
   const char* name;
   const fovea_tensor* tensor;
   bool is_output, has_features;  // the last axis is that of features
+  // Known once the layout has been checked: the view, and its first byte and the one past its last.
+  View view;
+  uintptr_t begin, end;
+};
+
+// q, k, v, out and the extra outputs that the call wants.
+struct Fields {
+  Field field[4 + kExtraOutputCount];
+  int count = 0;
+
+  void add(const char* name, const fovea_tensor& tensor, bool is_output, bool has_features) {
+    Field& added = field[count++];
+    added.name = name;
+    added.tensor = &tensor;
+    added.is_output = is_output;
+    added.has_features = has_features;
+  }
+  Field* begin() { return field; }
+  Field* end() { return field + count; }
 };
 
 fovea_status check_types(const Problem& problem) {
@@ -29,12 +48,15 @@ fovea_status check_types(const Problem& problem) {
     return fail(FOVEA_INVALID_ARGUMENT, "q.dtype = %d (%s): allowed: f32, f16, bf16",
                 static_cast<int>(call.q.dtype), dtype_name(call.q.dtype));
   }
-  for (const Field& field : {Field{"k", &call.k, false, true}, Field{"v", &call.v, false, true},
-                             Field{"out", &call.out, true, true}}) {
-    if (field.tensor->dtype == call.q.dtype) continue;
-    return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: that of q, %s", field.name,
-                static_cast<int>(field.tensor->dtype), dtype_name(field.tensor->dtype),
-                dtype_name(call.q.dtype));
+  struct Same {
+    const char* name;
+    fovea_dtype dtype;
+  };
+  for (const Same& tensor :
+       {Same{"k", call.k.dtype}, Same{"v", call.v.dtype}, Same{"out", call.out.dtype}}) {
+    if (tensor.dtype == call.q.dtype) continue;
+    return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: that of q, %s", tensor.name,
+                static_cast<int>(tensor.dtype), dtype_name(tensor.dtype), dtype_name(call.q.dtype));
   }
   for (const ExtraOutput& extra : kExtraOutputs) {
     const fovea_dtype dtype = (call.*extra.field).dtype;
@@ -46,7 +68,7 @@ fovea_status check_types(const Problem& problem) {
 }
 
 // What can be said of one tensor alone.
-fovea_status check_layout(const Field& field) {
+fovea_status check_layout(Field& field) {
   const fovea_tensor& tensor = *field.tensor;
   for (int axis = 0; axis < 4; ++axis) {
     if (tensor.extent[axis] < 0 || tensor.extent[axis] > INT32_MAX) {
@@ -59,7 +81,9 @@ fovea_status check_layout(const Field& field) {
                 "%s.stride[3] = %" PRId64 ": allowed: 1, features lie next to each other",
                 field.name, tensor.stride[kFeature]);
   }
-  const View view = tensor_view(field.name, tensor);
+  field.view = tensor_view(field.name, tensor);
+  field.begin = field.end = 0;
+  const View& view = field.view;
   if (!has_elements(view)) return FOVEA_OK;
   if (tensor.data == nullptr) {
     return fail(FOVEA_INVALID_ARGUMENT,
@@ -81,6 +105,8 @@ fovea_status check_layout(const Field& field) {
                 ": with these extents the tensor reaches outside of the address space",
                 field.name, tensor.stride[0], tensor.stride[1], tensor.stride[2], tensor.stride[3]);
   }
+  field.begin = reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(low);
+  field.end = reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(high);
   for (const int axis : {kRow, kFeature}) {
     const int64_t stride = tensor.stride[axis];
     if (tensor.extent[axis] <= 1 || (stride >= INT32_MIN && stride <= INT32_MAX)) continue;
@@ -155,27 +181,25 @@ fovea_status check_shapes(const Problem& problem) {
   return FOVEA_OK;
 }
 
-fovea_status check_overlap(const View& output, const View& other) {
-  if (are_disjoint(output, other)) return FOVEA_OK;
+fovea_status check_overlap(const Field& output, const Field& other) {
+  // Nearly always: one lies wholly before the other.
+  if (output.end <= other.begin || other.end <= output.begin) return FOVEA_OK;
+  if (are_disjoint(output.view, other.view)) return FOVEA_OK;
   const bool out_over_q = strcmp(output.name, "out") == 0 && strcmp(other.name, "q") == 0;
-  if (out_over_q && are_identical(output, other)) return FOVEA_OK;
-  return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", output.name, output.data,
-              other.name, other.data,
+  if (out_over_q && are_identical(output.view, other.view)) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", output.name,
+              output.view.data, other.name, other.view.data,
               out_over_q ? "; allowed: no overlap, or exactly q with the same extents and strides"
                          : "; allowed: no overlap");
 }
 
-fovea_status check_overlaps(const fovea_call& call) {
-  const View inputs[] = {tensor_view("q", call.q), tensor_view("k", call.k),
-                         tensor_view("v", call.v)};
-  const OutputViews outputs = output_views(call);
-  for (int i = 0; i < outputs.count; ++i) {
-    for (const View& input : inputs) {
-      const fovea_status status = check_overlap(outputs.views[i], input);
-      if (status != FOVEA_OK) return status;
-    }
+// Inputs come first among the fields, then the outputs, each of which shares no memory with any
+// before it.
+fovea_status check_overlaps(const Fields& fields) {
+  for (int i = 0; i < fields.count; ++i) {
+    if (!fields.field[i].is_output) continue;
     for (int j = 0; j < i; ++j) {
-      const fovea_status status = check_overlap(outputs.views[i], outputs.views[j]);
+      const fovea_status status = check_overlap(fields.field[i], fields.field[j]);
       if (status != FOVEA_OK) return status;
     }
   }
@@ -198,15 +222,16 @@ fovea_status check_tensors(Problem* problem) {
                 "v.returns(%s))",
                 extra.name, (call.*extra.field).data, problem->variant->name, extra.name);
   }
-  for (const Field& field :
-       {Field{"q", &call.q, false, true}, Field{"k", &call.k, false, true},
-        Field{"v", &call.v, false, true}, Field{"out", &call.out, true, true}}) {
-    status = check_layout(field);
-    if (status != FOVEA_OK) return status;
-  }
+  Fields fields;
+  fields.add("q", call.q, false, true);
+  fields.add("k", call.k, false, true);
+  fields.add("v", call.v, false, true);
+  fields.add("out", call.out, true, true);
   for (const ExtraOutput& extra : kExtraOutputs) {
-    if (!is_wanted(call, extra)) continue;
-    status = check_layout({extra.name, &(call.*extra.field), true, false});
+    if (is_wanted(call, extra)) fields.add(extra.name, call.*extra.field, true, false);
+  }
+  for (Field& field : fields) {
+    status = check_layout(field);
     if (status != FOVEA_OK) return status;
   }
   problem->batch = call.q.extent[kBatch];
@@ -219,7 +244,7 @@ fovea_status check_tensors(Problem* problem) {
   const bool no_rows = problem->batch == 0 || problem->q_heads == 0 || problem->q_rows == 0;
   problem->nothing_to_do = no_rows || (problem->d_v == 0 && !wants_extra);
   status = check_shapes(*problem);
-  return status != FOVEA_OK ? status : check_overlaps(call);
+  return status != FOVEA_OK ? status : check_overlaps(fields);
 }
 
 }  // namespace fovea::detail

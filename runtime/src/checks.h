@@ -30,7 +30,7 @@ constexpr size_t kFirstExecSize = offsetof(fovea_exec, stream) + sizeof(void*);
 fovea_status check_library(const fovea_library_info* library, int32_t variant);
 
 // Structures, execution settings, scale, tensors, lengths. Of capabilities, replaces the forced
-// target by the call's.
+// target by the call's. The problem comes in cleared.
 fovea_status check_call(const fovea_library_info& library, int32_t variant, const fovea_call* call,
                         Capabilities* capabilities, Problem* problem);
 

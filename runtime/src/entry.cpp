@@ -10,7 +10,7 @@ using namespace fovea::detail;
 extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int32_t variant,
                                           const fovea_call* call, const void* params) {
   clear_message();
-  Preparation ready = {};
+  Preparation ready;
   fovea_status status =
       prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
   if (status != FOVEA_OK) return status;
@@ -24,7 +24,7 @@ extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int
 extern "C" size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant,
                                           const fovea_call* call) {
   clear_message();
-  Preparation ready = {};
+  Preparation ready;
   const fovea_status status =
       prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
   return status == FOVEA_OK ? ready.plan.bytes : 0;

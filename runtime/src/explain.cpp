@@ -67,7 +67,7 @@ void append_candidate(Text* text, const fovea_library_info& library, int32_t ind
 
 fovea_status explain(const fovea_library_info* library, int32_t variant, const fovea_call* call,
                      const Capabilities& capabilities, int32_t default_threads, Text* text) {
-  Preparation ready = {};
+  Preparation ready;
   fovea_status status = prepare(library, variant, call, capabilities, default_threads, &ready);
   if (status == FOVEA_OK) status = check_workspace(ready.problem, ready.plan.bytes);
   if (status != FOVEA_OK) {

@@ -58,21 +58,6 @@ const char* dtype_name(fovea_dtype dtype) {
   return "unknown";
 }
 
-int64_t dtype_size(fovea_dtype dtype) {
-  switch (dtype) {
-    case FOVEA_F32:
-    case FOVEA_I32:
-      return 4;
-    case FOVEA_F16:
-    case FOVEA_BF16:
-      return 2;
-    case FOVEA_I8:
-    case FOVEA_U8:
-      return 1;
-  }
-  return 0;
-}
-
 }  // namespace fovea::detail
 
 extern "C" const char* fovea_last_message(void) { return fovea::detail::message; }

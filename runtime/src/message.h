@@ -33,7 +33,22 @@ Text message_text();  // empty text over this thread's message
 fovea_status fail(fovea_status status, const char* format, ...) FOVEA_PRINTF(2, 3);
 
 const char* dtype_name(fovea_dtype dtype);  // "f32", …; never NULL
-int64_t dtype_size(fovea_dtype dtype);      // bytes; 0 for a value outside the enumeration
+
+// Bytes; 0 for a value outside the enumeration.
+inline int64_t dtype_size(fovea_dtype dtype) {
+  switch (dtype) {
+    case FOVEA_F32:
+    case FOVEA_I32:
+      return 4;
+    case FOVEA_F16:
+    case FOVEA_BF16:
+      return 2;
+    case FOVEA_I8:
+    case FOVEA_U8:
+      return 1;
+  }
+  return 0;
+}
 
 }  // namespace fovea::detail
 #endif

@@ -163,7 +163,8 @@ fovea_status plan_workspace(const Problem& problem, const fovea_kernel_info& ker
 
 fovea_status run_prefill(const Problem& problem, const void* params,
                          const fovea_kernel_info& kernel, const WorkspacePlan& plan) {
-  Run run = {};
+  // Not cleared: its parameters are kilobytes, and what is used of them is filled.
+  Run run;
   run.problem = &problem;
   run.kernel = &kernel;
   run.plan = &plan;

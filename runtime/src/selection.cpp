@@ -31,6 +31,21 @@ bool listed_before(const fovea_library_info& library, int32_t index, bool compar
   return false;
 }
 
+// Libraries with every variant have thousands of kernels, of which a short call must not see all.
+int32_t first_kernel_of(const fovea_library_info& library, int32_t variant) {
+  int32_t begin = 0;
+  int32_t end = library.kernel_count;
+  while (begin < end) {
+    const int32_t middle = begin + (end - begin) / 2;
+    if (library.kernels[middle].variant < variant) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
 }  // namespace
 
 const char* pass_name(fovea_pass pass) {
@@ -73,9 +88,9 @@ int32_t select_kernel(const fovea_library_info& library, const Request& request,
                       const Capabilities& capabilities) {
   int32_t best = kNoKernel;
   int32_t best_preference = 0;
-  for (int32_t i = 0; i < library.kernel_count; ++i) {
+  for (int32_t i = first_kernel_of(library, request.variant);
+       i < library.kernel_count && library.kernels[i].variant == request.variant; ++i) {
     const fovea_kernel_info& kernel = library.kernels[i];
-    if (kernel.variant != request.variant) continue;
     if (judge(library, kernel, request, capabilities).refusal != Refusal::kNone) continue;
     const int32_t preference =
         preference_of(library.targets[kernel.target], kernel.dtype, capabilities.cpu_family).value;

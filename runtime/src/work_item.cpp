@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <initializer_list>
+
 namespace fovea::detail {
 namespace {
 
@@ -137,30 +139,23 @@ int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Para
   const int64_t left = q_len - first_row;
   const int32_t rows = left < kernel.block_rows ? static_cast<int32_t>(left) : kernel.block_rows;
 
-  RowBuffer q = {};
-  RowBuffer k = {};
-  RowBuffer v = {};
-  RowBuffer out = {};
-  RowBuffer extra[kExtraOutputCount] = {};
+  // Not cleared: what an item uses of them is filled, and short calls are about nothing else.
+  RowBuffer q, k, v, out, extra[kExtraOutputCount];
   fill_rows(&q, call.q, batch, head, first_row, rows);
   fill_rows(&k, call.k, batch, kv_head, 0, kv_len);
   fill_rows(&v, call.v, batch, kv_head, 0, kv_len);
   fill_rows(&out, call.out, batch, head, first_row, rows);
 
   void* user_context = scratch;
-  void* arguments[kMaxArguments] = {static_cast<void*>(&user_context),
-                                    &q.buffer,
-                                    &k.buffer,
-                                    &v.buffer,
-                                    &q_block,
-                                    &q_offset,
-                                    &q_len,
-                                    &kv_len,
-                                    &batch,
-                                    &head,
-                                    &kv_head,
-                                    &scale};
-  int count = kFixedArguments;
+  void* arguments[kMaxArguments];
+  int count = 0;
+  for (void* fixed :
+       {static_cast<void*>(&user_context), static_cast<void*>(&q.buffer),
+        static_cast<void*>(&k.buffer), static_cast<void*>(&v.buffer), static_cast<void*>(&q_block),
+        static_cast<void*>(&q_offset), static_cast<void*>(&q_len), static_cast<void*>(&kv_len),
+        static_cast<void*>(&batch), static_cast<void*>(&head), static_cast<void*>(&kv_head),
+        static_cast<void*>(&scale)})
+    arguments[count++] = fixed;
   for (int32_t i = 0; i < problem.variant->parameter_count; ++i)
     arguments[count++] = parameters.arguments[i];
   arguments[count++] = &out.buffer;

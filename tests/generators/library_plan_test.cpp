@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -49,6 +50,9 @@ TEST(LibraryPlan, HoldsEveryCombinationOnce) {
     EXPECT_EQ(plan.variants.at(k.variant).name(), k.spec.variant);
     symbols.push_back(k.symbol);
   }
+  // The runtime looks for the kernels of a variant in one place.
+  EXPECT_TRUE(std::is_sorted(plan.kernels.begin(), plan.kernels.end(),
+                             [](const auto& a, const auto& b) { return a.variant < b.variant; }));
   // In the order of the request: what is generated from the list is the same in every build.
   EXPECT_EQ(symbols, (std::vector<std::string>{
                          "my_attention__fovea_prefill__full__f32__d64__x86_avx512",

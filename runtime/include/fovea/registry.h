@@ -124,7 +124,7 @@ typedef struct fovea_library_info {
   int32_t variant_count;
   const fovea_target_info* targets;
   int32_t target_count;
-  const fovea_kernel_info* kernels;
+  const fovea_kernel_info* kernels; /* in the order of their variants */
   int32_t kernel_count;
 } fovea_library_info;
 
