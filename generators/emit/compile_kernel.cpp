@@ -13,6 +13,7 @@
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/skip_blocks.h"
 #include "generators/lowering/transpose_loads.h"
+#include "generators/lowering/trim_blocks.h"
 
 namespace fovea {
 namespace {
@@ -48,17 +49,47 @@ class ScratchMeter : public ir::IRVisitor {
   }
 };
 
-// The loops over key blocks, by the names that lowering gives them.
+// Stages and the loops over their blocks, by the names that lowering gives them.
+std::vector<std::pair<const KeyBlockStage*, std::string>> stages(const AttentionState& a,
+                                                                 bool has_full) {
+  std::vector<std::pair<const KeyBlockStage*, std::string>> all;
+  const auto add = [&](const KeyBlockStage& stage) {
+    all.emplace_back(&stage, fmt::format("{}.s{}.{}", a.state.name(), all.size() + 1,
+                                         stage.loop.blocks.x.name()));
+  };
+  if (has_full) add(a.full);
+  add(a.partial);
+  return all;
+}
+
+std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
+                                         const PrefillCpuSchedule& schedule) {
+  std::vector<TrimmedBlock> blocks;
+  for (const AttentionState& a : pipeline.states) {
+    const auto [s, loop] = stages(a, pipeline.has_full).back();
+    TrimmedBlock b{loop,
+                   fmt::format("{}.s1.{}", s->sum.name(), s->sum_keys.x.name()),
+                   s->weight.name(),
+                   schedule.tile_rows(),
+                   schedule.key_block,
+                   {}};
+    // Products are made a tile of keys at a time, of rows that are there for all of the tile.
+    b.producers.push_back({s->score.name() + ".s0.j.jo", schedule.key_tile});
+    for (const Halide::Func& f : {s->weight, s->carried}) {
+      if (f.defined()) b.producers.push_back({f.name() + ".s0.j", 1});
+    }
+    for (const RowStep& step : s->values.steps)
+      b.producers.push_back({step.row.name() + ".s0.j", 1});
+    blocks.push_back(std::move(b));
+  }
+  return blocks;
+}
+
 std::vector<BlockLoopName> block_loops(const PrefillPipeline& pipeline) {
   std::vector<BlockLoopName> names;
   for (const AttentionState& a : pipeline.states) {
-    std::vector<const KeyBlockStage*> stages;
-    if (pipeline.has_full) stages.push_back(&a.full);
-    stages.push_back(&a.partial);
-    for (size_t i = 0; i < stages.size(); ++i) {
-      const BlockLoop& loop = stages[i]->loop;
-      names.push_back({fmt::format("{}.s{}.{}", a.state.name(), i + 1, loop.blocks.x.name()),
-                       a.state.name(), loop.by_status});
+    for (const auto& [stage, loop] : stages(a, pipeline.has_full)) {
+      names.push_back({loop, a.state.name(), stage->loop.by_status});
     }
   }
   return names;
@@ -82,10 +113,12 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
   const Halide::Target target = kernel_target(*row);
   Halide::Pipeline halide(pipeline.outputs());
   SkipBlocks skip_blocks(block_loops(pipeline));
+  TrimBlocks trim_blocks(trimmed_blocks(pipeline, schedule));
   ExpandDotPairs expand_dot_pairs;
   SeparateRegisterTiles register_tiles;
   TransposeLoads transpose_loads;
   halide.add_custom_lowering_pass(&skip_blocks, nullptr);
+  halide.add_custom_lowering_pass(&trim_blocks, nullptr);
   halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
   halide.add_custom_lowering_pass(&register_tiles, nullptr);
   halide.add_custom_lowering_pass(&transpose_loads, nullptr);

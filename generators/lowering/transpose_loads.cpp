@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "generators/lowering/plain_index.h"
+
 namespace fovea {
 namespace {
 
@@ -87,35 +89,6 @@ class FindGathers : public ir::IRVisitor {
 
   const std::set<std::string>& allocated_;
   int conditions_ = 0;
-};
-
-// An index in one form: names of the scope replaced by what they stand for, sums taken apart where
-// they were widened (a 32-bit sum does not overflow), intrinsics spelled out.
-class PlainIndex : public ir::IRMutator {
- public:
-  explicit PlainIndex(const std::map<std::string, Expr>& bound) : bound_(bound) {}
-
- private:
-  using ir::IRMutator::visit;
-  Expr visit(const ir::Variable* op) override {
-    const auto value = bound_.find(op->name);
-    return value == bound_.end() ? Expr(op) : mutate(value->second);
-  }
-  Expr visit(const ir::Call* op) override {
-    const Expr lowered = ir::lower_intrinsics(op);
-    return lowered.same_as(op) ? ir::IRMutator::visit(op) : mutate(lowered);
-  }
-  Expr visit(const ir::Cast* op) override {
-    const Expr value = mutate(op->value);
-    const auto widened = [&](const Expr& e) { return mutate(ir::Cast::make(op->type, e)); };
-    if (op->type.is_int() && value.type().is_int() && op->type.bits() > value.type().bits()) {
-      if (const auto* sum = value.as<ir::Add>()) return widened(sum->a) + widened(sum->b);
-      if (const auto* sum = value.as<ir::Sub>()) return widened(sum->a) - widened(sum->b);
-    }
-    return ir::Cast::make(op->type, value);
-  }
-
-  const std::map<std::string, Expr>& bound_;
 };
 
 // How far apart two plain indices are, if by a constant.
@@ -235,7 +208,7 @@ std::vector<Family> families_of(const FindGathers& found) {
   for (const ir::Load* load : found.gathers) {
     // What is stored here may be stored before it is read.
     if (load->type.bits() > 32 || found.stored.count(load->name) != 0) continue;
-    const Expr index = ir::simplify(PlainIndex(found.bound).mutate(load->index));
+    const Expr index = plain_index(load->index, found.bound);
     bool member = false;
     for (Family& f : families) {
       if (f.first->name != load->name || f.first->type != load->type ||
