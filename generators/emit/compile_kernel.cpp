@@ -73,13 +73,24 @@ std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
                    schedule.tile_rows(),
                    schedule.key_block,
                    {}};
-    // Products are made a tile of keys at a time, of rows that are there for all of the tile.
-    b.producers.push_back({s->score.name() + ".s0.j.jo", schedule.key_tile});
+    const auto add_chain = [&b](const RowChain& chain, int multiple) {
+      for (const RowStep& step : chain.steps) {
+        for (const RowStep::Reduction& r : step.reductions) {
+          b.producers.push_back({r.f.name() + ".s0.j", multiple});
+          b.producers.push_back({r.f.name() + ".s1.j", multiple});
+        }
+        b.producers.push_back({step.row.name() + ".s0.j", multiple});
+      }
+    };
+    // Products are made a tile of keys at a time.
+    const int tile = schedule.key_tile;
+    add_chain(s->keys, tile);
+    if (s->key_pairs.defined()) b.producers.push_back({s->key_pairs.name() + ".s0.j", tile});
+    b.producers.push_back({s->score.name() + ".s0.j.jo", tile, tile});
     for (const Halide::Func& f : {s->weight, s->carried}) {
-      if (f.defined()) b.producers.push_back({f.name() + ".s0.j", 1});
+      if (f.defined()) b.producers.push_back({f.name() + ".s0.j"});
     }
-    for (const RowStep& step : s->values.steps)
-      b.producers.push_back({step.row.name() + ".s0.j", 1});
+    add_chain(s->values, 1);
     blocks.push_back(std::move(b));
   }
   return blocks;

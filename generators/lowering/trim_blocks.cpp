@@ -73,8 +73,10 @@ class SetRanges : public ir::IRMutator {
   Stmt visit(const ir::For* op) override {
     for (const TrimmedBlock::Producer& p : block_.producers) {
       if (op->name != p.loop) continue;
-      const Expr from = first_ / p.step, to = (end_ + (p.step - 1)) / p.step;
-      return ir::For::make(op->name, from, Halide::max(to - from, 0), op->for_type,
+      const int steps = p.multiple / p.step;
+      const Expr from = ir::simplify(first_ / p.multiple * steps);
+      const Expr to = ir::simplify((end_ + (p.multiple - 1)) / p.multiple * steps);
+      return ir::For::make(op->name, from, ir::simplify(Halide::max(to - from, 0)), op->for_type,
                            op->partition_policy, op->device_api, op->body);
     }
     return ir::IRMutator::visit(op);

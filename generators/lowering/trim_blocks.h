@@ -19,10 +19,11 @@ struct TrimmedBlock {
   std::string weights;  // the buffer it reads,
   int rows = 0;         // with so many elements a key
   int keys = 0;         // of a whole block
-  // Loops over keys that fill what the reduction reads; each step is `step` keys.
+  // Loops over keys that fill what the reduction reads.
   struct Producer {
     std::string loop;
-    int step = 1;
+    int multiple = 1;  // its range is rounded outwards to so many keys
+    int step = 1;      // keys of one iteration; divides `multiple`
   };
   std::vector<Producer> producers;
 };

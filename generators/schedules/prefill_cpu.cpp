@@ -30,13 +30,34 @@ int largest_divisor(int extent, std::initializer_list<int> candidates) {
   return 1;
 }
 
+// Rows of what is kept for the whole block: always all of them, or of several tiles those that hold
+// a row of the tensor.
+void bound_rows(Func f, const PrefillCpuSchedule& p) {
+  f.compute_root();
+  if (p.row_tiles == 1) {
+    f.bound_extent(qi, p.block_rows());
+  } else {
+    f.align_bounds(qi, p.tile_rows()).bound_storage(qi, p.block_rows());
+  }
+}
+
+// A tile of rows after the other, inside it `inner`, and a tile's rows in registers.
+void loop_over_rows(Halide::Stage stage, const std::vector<Halide::VarOrRVar>& inner,
+                    const PrefillCpuSchedule& p) {
+  const Var row("row");
+  std::vector<Halide::VarOrRVar> order = {row};
+  order.insert(order.end(), inner.begin(), inner.end());
+  order.emplace_back(qi);
+  stage.split(qi, qi, row, p.tile_rows()).reorder(order).vectorize(row, p.lanes).unroll(row);
+}
+
 // Rows of the tile are the lanes, features follow in memory. Squares of as many features as lanes:
 // rows that lie in memory the other way round are then transposed in registers
 // (lowering/transpose_loads.h).
 void schedule_rows_as_lanes(Func f, const PrefillCpuSchedule& p, int features) {
-  f.compute_root().bound_extent(qi, p.block_rows());
+  bound_rows(f, p);
   if (features % p.lanes != 0) {
-    f.reorder(qi, d).vectorize(qi, p.lanes).unroll(qi);
+    loop_over_rows(f, {d}, p);
     return;
   }
   const Var row("row"), feature("feature");
@@ -51,8 +72,9 @@ void schedule_rows_as_lanes(Func f, const PrefillCpuSchedule& p, int features) {
 void schedule_query_rows(RowChain& chain, const PrefillCpuSchedule& p, int features) {
   for (RowStep& step : chain.steps) {
     for (RowStep::Reduction& r : step.reductions) {
-      r.f.compute_root().bound_extent(qi, p.block_rows()).vectorize(qi, p.lanes).unroll(qi);
-      r.f.update().reorder(qi, r.features.x).vectorize(qi, p.lanes).unroll(qi);
+      bound_rows(r.f, p);
+      loop_over_rows(r.f, {}, p);
+      loop_over_rows(r.f.update(), {r.features.x}, p);
     }
     schedule_rows_as_lanes(step.row, p, features);
   }
@@ -245,8 +267,6 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
     s.row_vectors = 2;
     s.key_tile = 8;
     s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
-    // A mask has partly visible blocks along its edge, whose share shrinks with the block.
-    if (!Halide::Internal::is_const_one(variant.mask())) s.key_block = 64;
   } else {
     // Sixteen registers: three row vectors and four keys are twelve accumulators, three operands
     // and one broadcast.
@@ -299,7 +319,7 @@ PrefillTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int
 }
 
 void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
-  const int d_v = p.tiling.d_v, bq = s.block_rows();
+  const int d_v = p.tiling.d_v;
   Func out = p.out;
   out.output_buffer().dim(0).set_bounds(0, d_v);
   out.output_buffer().dim(1).set_min(0);
@@ -327,18 +347,21 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
     for (Func f : {e.low, e.high}) f.compute_root();
   }
   if (p.combined.defined()) {
-    p.combined.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
+    bound_rows(p.combined, s);
+    loop_over_rows(p.combined, {d}, s);
   }
   for (AttentionState& a : p.states) {
-    a.rows.compute_root().bound_extent(qi, bq).reorder(qi, d).vectorize(qi, s.lanes).unroll(qi);
-    if (a.divisor.defined()) a.divisor.compute_root().bound_extent(qi, bq).vectorize(qi, s.lanes);
+    bound_rows(a.rows, s);
+    loop_over_rows(a.rows, {d}, s);
+    if (a.divisor.defined()) {
+      bound_rows(a.divisor, s);
+      loop_over_rows(a.divisor, {}, s);
+    }
     const int slots =
         s.feature_group + (a.full.maximum.defined() || a.partial.maximum.defined() ? 2 : 1);
-    a.state.compute_root()
-        .bound_extent(qi, bq)
-        .bound(group, 0, d_v / s.feature_group)
-        .bound(slot, 0, slots);
-    a.state.reorder(qi, slot, group).vectorize(qi, s.lanes).unroll(qi).unroll(slot);
+    bound_rows(a.state, s);
+    a.state.bound(group, 0, d_v / s.feature_group).bound(slot, 0, slots).unroll(slot);
+    loop_over_rows(a.state, {slot, group}, s);
     int update = 0;
     if (p.has_full) schedule_stage(a.state, update++, a.full, s, p.tiling, true);
     schedule_stage(a.state, update, a.partial, s, p.tiling, false);
