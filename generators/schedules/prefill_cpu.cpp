@@ -274,15 +274,14 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
     s.key_tile = 4;
     s.feature_group = largest_divisor(d_v, {4, 2, 1});
   }
-  if (element != Element::F32) {
-    // A block of keys is widened or packed for so many rows at once; along the edge of a mask more
-    // rows would waste more.
-    const bool masked = !Halide::Internal::is_const_one(variant.mask());
-    s.row_tiles = masked ? 2 : 4;
-    if (masked) s.key_block = 64;
-  }
   s.dot_pairs =
       element == Element::BF16 && multiplies_bf16_pairs(target) && slice_of(variant, d_qk) % 2 == 0;
+  if (element != Element::F32) {
+    // A block of keys is widened or packed for so many rows at once. Along the edge of a mask more
+    // rows waste more, and packing, of the values alone, is soon worth it.
+    const bool masked = !Halide::Internal::is_const_one(variant.mask());
+    s.row_tiles = !masked ? 4 : s.dot_pairs ? 1 : 2;
+  }
   s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
   s.key_unroll = 4;
   return s;
