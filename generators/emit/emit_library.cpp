@@ -68,9 +68,18 @@ void compile_missing(LibraryPlan& plan, const EmitOptions& options) {
     if (reuse(k, identity, options)) continue;
     // A record without its object, or the reverse, must not survive an interruption.
     fs::remove(kernel_file(options, k, ".json"));
-    std::vector<std::string> command = {
-        options.self.string(), "emit-kernel", "--library", plan.name, "--kernel",
-        kernel_name(k.spec),   "--identity",  identity,    "--out",   options.out.string()};
+    std::vector<std::string> command = {options.self.string(),
+                                        "emit-kernel",
+                                        "--library",
+                                        plan.name,
+                                        "--kernel",
+                                        kernel_name(k.spec),
+                                        "--identity",
+                                        identity,
+                                        "--schedule",
+                                        k.schedule.text(),
+                                        "--out",
+                                        options.out.string()};
     if (options.by_products.assembly) command.emplace_back("--assembly");
     if (options.by_products.statement) command.emplace_back("--statement");
     jobs.push_back({kernel_name(k.spec), command, kernel_file(options, k, ".log")});

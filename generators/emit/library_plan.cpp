@@ -166,7 +166,9 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             k.variant = i;
             k.symbol = plan.name + "__" + kernel_name(k.spec);
             k.schedule =
-                default_prefill_schedule(*target, plan.variants[i], element_of(dtype), d_qk, d_v);
+                default_prefill_schedule(*target, plan.variants[i], element_of(dtype), d_qk, d_v)
+                    .with(request.schedule);
+            check(k.schedule, plan.variants[i], element_of(dtype), d_qk, d_v);
             plan.kernels.push_back(std::move(k));
           }
         }

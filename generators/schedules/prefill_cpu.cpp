@@ -248,14 +248,6 @@ void require_rule(bool holds, const char* name, int value, const std::string& ru
 
 }  // namespace
 
-std::string PrefillCpuSchedule::text() const {
-  return fmt::format(
-      "lanes={} row_vectors={} row_tiles={} key_tile={} feature_group={} key_block={} "
-      "feature_unroll={} key_unroll={} dot_pairs={}",
-      lanes, row_vectors, row_tiles, key_tile, feature_group, key_block, feature_unroll, key_unroll,
-      dot_pairs ? 1 : 0);
-}
-
 PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
                                             Element element, int d_qk, int d_v) {
   PrefillCpuSchedule s;

@@ -29,6 +29,9 @@ struct PrefillCpuSchedule {
   int block_rows() const { return tile_rows() * row_tiles; }
   // "lanes=16 row_vectors=4 …": part of the kernel's identity, shown in the manifest.
   std::string text() const;
+  // This schedule with the parameters that such a text names, separated by spaces or commas. Throws
+  // std::invalid_argument naming the parameter, its value and what is allowed.
+  PrefillCpuSchedule with(const std::string& text) const;
 };
 
 // The documented default for a variant on a target; docs/schedules.md says what each number was

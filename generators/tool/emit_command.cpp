@@ -78,6 +78,9 @@ void add_emit_commands(CLI::App& app) {
   emit->add_option("--head-dim", a->request.head_dims, "head dimensions, D or D_QK/D_V")
       ->capture_default_str();
   emit->add_option("--pass", a->request.passes, "passes")->capture_default_str();
+  emit->add_option("--schedule", a->request.schedule,
+                   "parameters of the schedule that differ from the default, as "
+                   "row_vectors=3,key_tile=8");
   emit->add_option("--jobs", a->options.jobs, "kernels compiled at once; 0: one per CPU")
       ->capture_default_str();
   emit->add_option(
@@ -96,6 +99,7 @@ void add_emit_commands(CLI::App& app) {
   one->add_option("--out", a->options.out)->required();
   one->add_option("--kernel", a->kernel)->required();
   one->add_option("--identity", a->identity)->required();
+  one->add_option("--schedule", a->request.schedule)->required();
   add_by_products(*one, *a);
   one->callback([a] { run_emit_kernel(*a); });
 }
