@@ -60,12 +60,12 @@ int64_t run_sse() {
 
 }  // namespace
 
-double fma_peak_gflops(const std::string& target, int threads, double seconds) {
+double fma_peak_gflops(int vector_bytes, int threads, double seconds) {
   int64_t (*run)() = nullptr;
-  if (target == "x86-avx512" && __builtin_cpu_supports("avx512f")) run = run_avx512;
-  if (target == "x86-avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (vector_bytes == 64 && __builtin_cpu_supports("avx512f")) run = run_avx512;
+  if (vector_bytes == 32 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     run = run_avx2;
-  if (target == "x86-sse41") run = run_sse;
+  if (vector_bytes == 16) run = run_sse;
   if (!run) return 0;
 
   using Clock = std::chrono::steady_clock;

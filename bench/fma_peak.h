@@ -3,13 +3,11 @@
 #ifndef FOVEA_BENCH_FMA_PEAK_H
 #define FOVEA_BENCH_FMA_PEAK_H
 
-#include <string>
-
 namespace fovea::bench {
 
-// GFLOP/s of multiply-adds (counted as two) with the widest vectors of `target`, on `threads`
-// threads at once for about `seconds`. 0 when the CPU cannot run the target's instructions.
-double fma_peak_gflops(const std::string& target, int threads, double seconds);
+// GFLOP/s of multiply-adds (counted as two) with vectors of 64, 32 or 16 bytes, on `threads`
+// threads at once for about `seconds`. 0 when the CPU has no instructions for them.
+double fma_peak_gflops(int vector_bytes, int threads, double seconds);
 
 }  // namespace fovea::bench
 

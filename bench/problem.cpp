@@ -4,147 +4,193 @@
 
 #include <fmt/format.h>
 #include <fovea/dsl/evaluate.h>
+#include <fovea/fovea.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <stdexcept>
+
+#include "bench/element_type.h"
 
 namespace fovea::bench {
 namespace {
 
-void fill(std::vector<float>& values, size_t count, uint32_t seed) {
+// Of every head some rows are checked: as many as this many multiplications of the reference allow,
+// but eight at least.
+constexpr double reference_budget = 1.5e8;
+constexpr int64_t fewest_rows = 8;
+
+void fill(fovea_dtype type, void* values, size_t count, uint32_t seed) {
   std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-1.7f,
-                                                1.7f);  // variance about 1, as after a projection
-  values.resize(count);
-  for (float& x : values) x = uniform(random);
+  // Variance about 1, as after a projection.
+  std::uniform_real_distribution<float> uniform(-1.7f, 1.7f);
+  for (size_t i = 0; i < count; ++i) store(type, values, i, uniform(random));
 }
 
-// Pairs (query, key) of one head that the mask keeps, by asking it.
-double visible_pairs(const Variant& variant, const ProblemShape& s, const ParameterValues& values) {
+// Pairs (query, key) that the mask keeps, over all sequences and heads, by asking it.
+double visible_pairs(const Variant& variant, const ExampleShape& s, const ParameterValues& values) {
+  const Expr mask = Halide::Internal::substitute_in_all_lets(variant.mask());
+  const double all =
+      static_cast<double>(s.batch * s.heads * s.q_len) * static_cast<double>(s.kv_len);
+  if (Halide::Internal::is_const_one(mask)) return all;
+  const auto depends_on = [&](const char* name) {
+    return Halide::Internal::expr_uses_var(mask, name);
+  };
+  const bool by_batch = depends_on("batch"), by_head = depends_on("head") || depends_on("kv_head");
   Environment<double> env = parameter_environment(variant, values);
-  env.lanes = static_cast<size_t>(s.skv);
-  for (const char* zero : {"batch", "head", "kv_head"})
-    env.variables[zero] = Lanes<double>::integer(0);
-  env.variables["q_len"] = Lanes<double>::integer(s.sq);
-  env.variables["kv_len"] = Lanes<double>::integer(s.skv);
+  env.lanes = static_cast<size_t>(s.kv_len);
+  env.variables["q_len"] = Lanes<double>::integer(s.q_len);
+  env.variables["kv_len"] = Lanes<double>::integer(s.kv_len);
   Lanes<double> keys;
-  for (int64_t k = 0; k < s.skv; ++k) keys.integers.push_back(k);
+  for (int64_t k = 0; k < s.kv_len; ++k) keys.integers.push_back(k);
   env.variables["k"] = keys;
-  const Expr mask = variant.mask();
   double pairs = 0;
-  for (int64_t row = 0; row < s.sq; ++row) {
-    env.variables["row"] = Lanes<double>::integer(row);
-    env.variables["q"] = Lanes<double>::integer(row + s.skv - s.sq);
-    const std::vector<int64_t> visible = evaluate(mask, env).integers;
-    const auto count =
-        std::count_if(visible.begin(), visible.end(), [](int64_t x) { return x != 0; });
-    pairs += static_cast<double>(visible.size() == 1 ? visible[0] * s.skv : count);
+  for (int64_t b = 0; b < (by_batch ? s.batch : 1); ++b) {
+    for (int64_t h = 0; h < (by_head ? s.heads : 1); ++h) {
+      env.variables["batch"] = Lanes<double>::integer(b);
+      env.variables["head"] = Lanes<double>::integer(h);
+      env.variables["kv_head"] = Lanes<double>::integer(h / (s.heads / s.kv_heads));
+      for (int64_t row = 0; row < s.q_len; ++row) {
+        env.variables["row"] = Lanes<double>::integer(row);
+        env.variables["q"] = Lanes<double>::integer(row + s.kv_len - s.q_len);
+        const std::vector<int64_t> visible = evaluate(mask, env).integers;
+        const auto count =
+            std::count_if(visible.begin(), visible.end(), [](int64_t x) { return x != 0; });
+        pairs += static_cast<double>(visible.size() == 1 ? visible[0] * s.kv_len : count);
+      }
+    }
   }
-  return pairs;
+  return pairs * static_cast<double>((by_batch ? 1 : s.batch) * (by_head ? 1 : s.heads));
 }
+
+size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-std::string ProblemShape::text() const {
-  return fmt::format("b={},hq={},hkv={},sq={},skv={},d={}", b, hq, hkv, sq, skv, d);
+Problem::Problem(const Variant& variant, const std::string& dtype, const ExampleShape& s,
+                 const Settings& settings, SharedMemory& memory)
+    : variant_(variant), shape_(s), parameters_(variant, s, settings), memory_(memory) {
+  const fovea_dtype type = parse_element_type(dtype);
+  const auto count = [](int64_t b, int64_t h, int64_t rows, int64_t d) {
+    return static_cast<size_t>(b) * static_cast<size_t>(h) * static_cast<size_t>(rows) *
+           static_cast<size_t>(d);
+  };
+  const size_t q = count(s.batch, s.heads, s.q_len, s.d_qk);
+  const size_t k = count(s.batch, s.kv_heads, s.kv_len, s.d_qk);
+  const size_t v = count(s.batch, s.kv_heads, s.kv_len, s.d_v);
+  const size_t out = count(s.batch, s.heads, s.q_len, s.d_v);
+  q_bytes_ = q * bytes_of(type), k_bytes_ = k * bytes_of(type);
+  v_bytes_ = v * bytes_of(type), out_bytes_ = out * bytes_of(type);
+  size_t size = padded(q_bytes_) + padded(k_bytes_) + padded(v_bytes_) + padded(out_bytes_);
+  for (const auto& p : variant.parameters()) {
+    if (p->kind != Parameter::Kind::Table) continue;
+    const fovea_table& table = parameters_.values().at(p->name).table;
+    tables_.emplace_back(p->name, size);
+    size += padded(entry_count(table) * static_cast<size_t>(p->type.bytes()));
+  }
+  memory.resize(size);
+  unsigned char* at = memory.data();
+  const auto place = [&](size_t bytes) {
+    unsigned char* here = at;
+    at += padded(bytes);
+    return here;
+  };
+  const auto tensor_of = [&](unsigned char* data, int64_t heads, int64_t rows, int64_t d) {
+    const Shape shape = {s.batch, heads, rows, d};
+    return tensor(data, type, shape, bhsd_strides(shape));
+  };
+  call_ = Call(tensor_of(place(q_bytes_), s.heads, s.q_len, s.d_qk),
+               tensor_of(place(k_bytes_), s.kv_heads, s.kv_len, s.d_qk),
+               tensor_of(place(v_bytes_), s.kv_heads, s.kv_len, s.d_v),
+               tensor_of(place(out_bytes_), s.heads, s.q_len, s.d_v));
+  fill(type, call_.q.data, q, 1);
+  fill(type, call_.k.data, k, 2);
+  fill(type, call_.v.data, v, 3);
+  for (const auto& [name, offset] : tables_) {
+    const fovea_table& table = parameters_.values().at(name).table;
+    std::memcpy(
+        memory.data() + offset, table.data,
+        entry_count(table) * static_cast<size_t>(variant.find_parameter(name)->type.bytes()));
+  }
+  useful_flops_ =
+      2.0 * static_cast<double>(s.d_qk + s.d_v) * visible_pairs(variant, s, parameters_.values());
+  make_reference_();
 }
 
-ProblemShape ProblemShape::parse(const std::string& text, ProblemShape shape) {
-  const std::map<std::string, int64_t*> fields = {{"b", &shape.b},     {"hq", &shape.hq},
-                                                  {"hkv", &shape.hkv}, {"sq", &shape.sq},
-                                                  {"skv", &shape.skv}, {"d", &shape.d}};
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string item = text.substr(begin, end - begin);
-    const size_t equals = item.find('=');
-    const auto field = fields.find(item.substr(0, equals));
-    const std::string digits = equals == std::string::npos ? "" : item.substr(equals + 1);
-    if (field == fields.end() || digits.empty() || digits.size() > 9 ||
-        digits.find_first_not_of("0123456789") != std::string::npos || std::stoll(digits) < 1) {
-      throw std::invalid_argument(fmt::format(
-          "shape '{}': '{}' is not one of b hq hkv sq skv d with a number of at least 1", text,
-          item));
+void Problem::make_reference_() {
+  const ExampleShape& s = shape_;
+  const double row_cost = static_cast<double>(s.batch * s.heads * s.kv_len * (s.d_qk + s.d_v));
+  const auto rows = std::max(fewest_rows, static_cast<int64_t>(reference_budget / row_cost));
+  ReferenceOptions options;
+  options.row_step = std::max<int64_t>(1, s.q_len / rows);
+  const ReferenceResult exact = reference_attention(variant_, call_, parameters_.values(), options);
+  const ReferenceResult plain = plain_attention(variant_, call_, parameters_.values(), options);
+  for (size_t row = 0; row < exact.computed.size(); ++row) {
+    if (!exact.computed[row]) continue;
+    const auto features = static_cast<size_t>(exact.d_v);
+    for (size_t i = row * features; i < (row + 1) * features; ++i) {
+      checked_.push_back(i);
+      exact_.push_back(exact.out[i]);
+      bound_ = std::max(bound_, 2 * std::fabs(exact.out[i] - rounded(dtype(), plain.out[i])));
     }
-    *field->second = std::stoll(digits);
-    begin = end + 1;
   }
-  return shape;
 }
 
-Problem::Problem(const fovea_library_info* library, const Variant& variant, const ProblemShape& s,
-                 const std::string& target, int threads,
-                 const std::map<std::string, double>& settings)
-    : library_(library), variant_(variant), shape_(s), target_(target) {
-  for (int32_t i = 0; i < library->variant_count; ++i) {
-    if (variant.name() == library->variants[i].name) index_ = i;
-  }
-  if (index_ < 0)
-    throw std::invalid_argument(
-        fmt::format("variant '{}' is not in {}", variant.name(), library->name));
-  const fovea_variant_info& info = library->variants[index_];
-  examples_ = std::make_unique<ExampleParameters>(
-      variant, ExampleShape{s.b, s.hq, s.hkv, s.sq, s.skv, s.d, s.d});
-  size_t size = 0;
-  for (int32_t i = 0; i < info.parameter_count; ++i) {
-    const fovea_parameter_info& p = info.parameters[i];
-    size = std::max(size, p.offset + (p.kind == FOVEA_TABLE ? sizeof(fovea_table) : 4));
-  }
-  params_.resize(size + 1);
-  if (size > 0) std::memcpy(params_.data(), examples_->data(), size);
-  for (int32_t i = 0; i < info.parameter_count; ++i) {
-    const fovea_parameter_info& p = info.parameters[i];
-    const auto setting = settings.find(p.name);
-    if (p.kind != FOVEA_SCALAR || setting == settings.end()) continue;
-    const float real = static_cast<float>(setting->second);
-    const auto integer = static_cast<int32_t>(setting->second);
-    std::memcpy(params_.data() + p.offset,
-                p.dtype == FOVEA_F32 ? static_cast<const void*>(&real) : &integer, 4);
-  }
-  fill(q_, static_cast<size_t>(s.b * s.hq * s.sq * s.d), 1);
-  fill(k_, static_cast<size_t>(s.b * s.hkv * s.skv * s.d), 2);
-  fill(v_, static_cast<size_t>(s.b * s.hkv * s.skv * s.d), 3);
-  out_.resize(q_.size());
-  call_ = Call(
-      tensor(q_.data(), {s.b, s.hq, s.sq, s.d}), tensor(k_.data(), {s.b, s.hkv, s.skv, s.d}),
-      tensor(v_.data(), {s.b, s.hkv, s.skv, s.d}), tensor(out_.data(), {s.b, s.hq, s.sq, s.d}));
-  exec_.threads = threads;
-  exec_.target = target_.empty() ? nullptr : target_.c_str();
-  call_.exec = &exec_;
-  workspace_.resize(fovea_variant_workspace(library_, index_, &call_));
-  call_.workspace = workspace_.data();
-  call_.workspace_size = workspace_.size();
-  run();
-  useful_flops_ = 4.0 * static_cast<double>(s.d * s.b * s.hq) *
-                  visible_pairs(variant, s, parameter_values(variant, params_.data()));
-}
-
-void Problem::run() {
-  const fovea_status status = fovea_variant_run(library_, index_, &call_, params_.data());
-  if (status != FOVEA_OK) throw std::invalid_argument(fovea_last_message());
+double Problem::bytes() const {
+  return static_cast<double>(q_bytes_ + k_bytes_ + v_bytes_ + out_bytes_);
 }
 
 Error Problem::error() const {
-  const ParameterValues values = parameter_values(variant_, params_.data());
-  ReferenceOptions options;
-  options.row_step = std::max<int64_t>(1, shape_.sq / 64);
-  const ReferenceResult exact = reference_attention(variant_, call_, values, options);
-  const ReferenceResult plain = plain_attention(variant_, call_, values, options);
   Error e;
-  double plain_error = 0;
-  for (size_t row = 0; row < exact.computed.size(); ++row) {
-    if (!exact.computed[row]) continue;
-    for (size_t i = row * static_cast<size_t>(exact.d_v);
-         i < (row + 1) * static_cast<size_t>(exact.d_v); ++i) {
-      e.max_abs = std::max(e.max_abs, std::fabs(exact.out[i] - static_cast<double>(out_[i])));
-      plain_error = std::max(plain_error, std::fabs(exact.out[i] - plain.out[i]));
-      if (std::isnan(out_[i])) e.max_abs = HUGE_VAL;
-    }
+  e.bound = bound_;
+  for (size_t i = 0; i < checked_.size(); ++i) {
+    const auto got = static_cast<double>(load(dtype(), call_.out.data, checked_[i]));
+    // What is not a number is compared as infinitely wrong, unless both are.
+    const double difference = std::isnan(got) && std::isnan(exact_[i]) ? 0
+                              : got == exact_[i]                       ? 0
+                                                                       : std::fabs(got - exact_[i]);
+    e.max_abs = std::isnan(difference) ? HUGE_VAL : std::max(e.max_abs, difference);
+    if (std::isinf(e.max_abs)) break;
   }
-  e.bound = 2 * plain_error;
   return e;
+}
+
+nlohmann::ordered_json Problem::description() const {
+  const auto offset = [&](const fovea_tensor& t) {
+    return static_cast<const unsigned char*>(t.data) - memory_.data();
+  };
+  const ExampleShape& s = shape_;
+  nlohmann::ordered_json out = {{"variant", variant_.name()},
+                                {"b", s.batch},
+                                {"hq", s.heads},
+                                {"hkv", s.kv_heads},
+                                {"sq", s.q_len},
+                                {"skv", s.kv_len},
+                                {"d_qk", s.d_qk},
+                                {"d_v", s.d_v},
+                                {"scale", 1 / std::sqrt(static_cast<double>(s.d_qk))},
+                                {"size", memory_.size()},
+                                {"q", offset(call_.q)},
+                                {"k", offset(call_.k)},
+                                {"v", offset(call_.v)},
+                                {"out", offset(call_.out)}};
+  out["parameters"] = nlohmann::ordered_json::object();
+  for (const auto& p : variant_.parameters()) {
+    if (p->kind == Parameter::Kind::Scalar)
+      out["parameters"][p->name] = parameters_.values().at(p->name).scalar;
+  }
+  for (const auto& [name, at] : tables_) {
+    const Parameter& p = *variant_.find_parameter(name);
+    const fovea_table& table = parameters_.values().at(name).table;
+    nlohmann::ordered_json& row = out["parameters"][name];
+    row["dtype"] = p.type.is_float() ? "f32" : p.type.is_int() ? "i32" : "u8";
+    row["offset"] = at;
+    for (size_t axis = 0; axis < p.axes.size(); ++axis) row["extent"].push_back(table.extent[axis]);
+  }
+  return out;
 }
 
 }  // namespace fovea::bench

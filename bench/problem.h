@@ -3,63 +3,69 @@
 #ifndef FOVEA_BENCH_PROBLEM_H
 #define FOVEA_BENCH_PROBLEM_H
 
-#include <fovea/dsl/example.h>
 #include <fovea/dsl/reference.h>
-#include <fovea/registry.h>
-#include <fovea/fovea.hpp>
+#include <fovea/fovea.h>
 
-#include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "bench/parameters.h"
+#include "bench/shared_memory.h"
+
 namespace fovea::bench {
-
-struct ProblemShape {
-  int64_t b = 1, hq = 8, hkv = 8, sq = 2048, skv = 2048, d = 64;
-
-  std::string text() const;
-  // "b=1,hq=8,…"; what is left out keeps its value. Throws std::invalid_argument.
-  static ProblemShape parse(const std::string& text, ProblemShape start);
-};
 
 struct Error {
   double max_abs = 0;  // against the double reference
-  double bound = 0;    // twice the error of the plain f32 evaluation
+  double bound = 0;    // twice the error of the plain evaluation
   bool ok() const { return max_abs <= bound; }
 };
 
-// Owns inputs, output and workspace; run() does nothing but the call.
+// The inputs lie in shared memory as dense [batch, head, row, feature] arrays, one after the other,
+// with room for an output behind them; every contender takes its own copy.
 class Problem {
  public:
-  // An empty target leaves the choice to the dispatcher. Parameters have the example values of
-  // their declarations, but for the scalars in `settings`. Throws std::invalid_argument for what
-  // cannot be run.
-  Problem(const fovea_library_info* library, const Variant& variant, const ProblemShape& shape,
-          const std::string& target, int threads, const std::map<std::string, double>& settings);
+  // Throws std::invalid_argument for parameters that are not allowed.
+  Problem(const Variant& variant, const std::string& dtype, const ExampleShape& shape,
+          const Settings& settings, SharedMemory& memory);
   Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
 
-  void run();
-  Error error() const;  // of the last run, on about 64 rows of each head
-  // 2 * (d_qk + d_v) operations for every pair that the mask keeps; of head 0, where masks differ
-  // between heads.
+  const Variant& variant() const { return variant_; }
+  const ExampleShape& shape() const { return shape_; }
+  fovea_dtype dtype() const { return call_.q.dtype; }
+  const CallParameters& parameters() const { return parameters_; }
+  // Of the arrays in shared memory.
+  const fovea_call& call() const { return call_; }
+  size_t q_bytes() const { return q_bytes_; }
+  size_t k_bytes() const { return k_bytes_; }
+  size_t v_bytes() const { return v_bytes_; }
+  size_t out_bytes() const { return out_bytes_; }
+
+  // 2 * (d_qk + d_v) operations for every pair that the mask keeps.
   double useful_flops() const { return useful_flops_; }
-  const float* q() const { return q_.data(); }
-  const float* k() const { return k_.data(); }
-  const float* v() const { return v_.data(); }
+  // Inputs and output, each once.
+  double bytes() const;
+  // Of what lies in call().out.
+  Error error() const;
+  // What a worker process is told: shape, scale, where in shared memory what lies.
+  nlohmann::ordered_json description() const;
 
  private:
-  const fovea_library_info* library_;
+  void make_reference_();
+
   const Variant& variant_;
-  ProblemShape shape_;
-  std::string target_;
-  int32_t index_ = -1;
-  std::vector<float> q_, k_, v_, out_;
-  std::unique_ptr<ExampleParameters> examples_;
-  std::vector<unsigned char> params_, workspace_;
-  Exec exec_;
-  Call call_;
+  ExampleShape shape_;
+  CallParameters parameters_;
+  SharedMemory& memory_;
+  fovea_call call_{};
+  size_t q_bytes_ = 0, k_bytes_ = 0, v_bytes_ = 0, out_bytes_ = 0;
+  std::vector<std::pair<std::string, size_t>> tables_;  // name, offset in shared memory
   double useful_flops_ = 0;
+  std::vector<size_t> checked_;  // elements of the output
+  std::vector<double> exact_;
+  double bound_ = 0;
 };
 
 }  // namespace fovea::bench

@@ -19,7 +19,7 @@ bash "$root/scripts/setup.sh"
 step "Configuring fovea (release)" cmake --preset release
 # Not the tests: they are most of a whole build.
 step "Building fovea with $jobs jobs" cmake --build --preset release --parallel "$jobs" \
-  --target fovea fovea_dsl fovea_generator fovea_quick_bench
+  --target fovea fovea_dsl fovea_generator
 step "Installing fovea into build/install" cmake --install build/release --prefix "$prefix"
 
 model=${FOVEA_MODEL_DIR:-}
@@ -39,6 +39,7 @@ echo
 show "Comparing the embeddings with PyTorch's" "$example/sentence_embedding" --model "$model" \
   --check examples/sentence_embedding/fixture/embeddings.json
 echo
-show "Timing one variant against a plain loop" build/release/bin/fovea_quick_bench
+show "Timing one variant against a plain loop" \
+  build/release/bin/fovea bench --variant causal --shape sq=1024 --threads 1 --peers plain --rounds 5
 echo
 echo "Done in $(total_time). Next: examples/sentence_embedding/variants.cpp is the declaration this ran on."

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   fovea::add_list_command(app);
   fovea::add_show_command(app);
   fovea::add_catalogue_command(app);
+  fovea::add_bench_command(app);
   fovea::add_emit_commands(app);
   try {
     app.parse(argc, argv);
