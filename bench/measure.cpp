@@ -17,7 +17,6 @@
 
 #include "bench/caches.h"
 #include "bench/default_target.h"
-#include "bench/element_type.h"
 #include "bench/fma_peak.h"
 #include "bench/kernel_contender.h"
 #include "bench/plain_contender.h"

@@ -16,9 +16,12 @@
 
 namespace fovea::bench {
 
+// "f32", "f16", "bf16"; throws std::invalid_argument for another name.
+fovea_dtype parse_element_type(const std::string& name);
+
 struct Error {
   double max_abs = 0;  // against the double reference
-  double bound = 0;    // twice the error of the plain evaluation
+  double bound = 0;    // twice the error of a plain evaluation, and some roundings at least
   bool ok() const { return max_abs <= bound; }
 };
 

@@ -11,9 +11,11 @@
 namespace fovea {
 namespace {
 
+// A number, or a choice that is written as 0 or 1.
 struct Field {
   const char* name;
-  int PrefillCpuSchedule::* value;
+  int PrefillCpuSchedule::* number;
+  bool PrefillCpuSchedule::* choice = nullptr;
 };
 
 constexpr Field fields[] = {
