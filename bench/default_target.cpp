@@ -6,34 +6,34 @@
 #include <fovea/registry.h>
 
 #include <cstdint>
-#include <iterator>
 #include <stdexcept>
 
+#include "generators/targets/target_table.h"
 #include "runtime/src/cpu_detect.h"
+#include "runtime/src/preference.h"
 
 namespace fovea::bench {
 
-std::string default_target(const std::string& dtype) {
-  struct Row {
-    const char* name;
-    const char* architecture;
-    int preference;
-    uint64_t needed;
-  };
-  static const Row rows[] = {
+std::string default_target(fovea_dtype dtype, const std::string& dtype_name) {
+  static const fovea_target_info rows[] = {
 #define FOVEA_TARGET_ROW(symbol, name, architecture, preference, ...) \
-  {name, architecture, preference, (__VA_ARGS__)},
+  {name, architecture, (__VA_ARGS__), preference},
 #include <fovea/targets.def>
 #undef FOVEA_TARGET_ROW
   };
-  const Row* best = nullptr;
-  for (const Row& row : rows) {
+  const fovea_target_info* best = nullptr;
+  int32_t preference = 0;
+  for (const fovea_target_info& row : rows) {
     const bool runs = std::string(row.architecture) == detail::cpu_architecture() &&
-                      (row.needed & ~detail::cpu_features()) == 0;
-    if (runs && (!best || row.preference > best->preference)) best = &row;
+                      (row.needed_features & ~detail::cpu_features()) == 0 &&
+                      find_target(row.name)->is_for(dtype_name);
+    const int32_t value = detail::preference_of(row, dtype, detail::cpu_family()).value;
+    if (!runs || (best && value <= preference)) continue;
+    best = &row;
+    preference = value;
   }
   if (!best)
-    throw std::runtime_error(fmt::format("this CPU runs no target with kernels of {}", dtype));
+    throw std::runtime_error(fmt::format("this CPU runs no target with kernels of {}", dtype_name));
   return best->name;
 }
 

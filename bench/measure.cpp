@@ -135,16 +135,22 @@ class Measurement {
     }
   }
 
+  // Those of the chosen targets that are for the type.
   std::vector<std::string> targets_of(const std::string& dtype) const {
-    if (request_.targets.empty()) return {default_target(dtype)};
+    if (request_.targets.empty()) return {default_target(parse_element_type(dtype), dtype)};
+    std::vector<std::string> chosen, known;
+    for (const TargetRow& row : target_table()) known.emplace_back(row.name);
     for (const std::string& name : request_.targets) {
-      std::vector<std::string> known;
-      for (const TargetRow& row : target_table()) known.emplace_back(row.name);
-      if (!find_target(name))
+      const TargetRow* row = find_target(name);
+      if (!row)
         throw std::invalid_argument(
             fmt::format("--target '{}': allowed is {}", name, fmt::join(known, ", ")));
+      if (row->is_for(dtype)) chosen.push_back(name);
     }
-    return request_.targets;
+    if (chosen.empty())
+      throw std::invalid_argument(fmt::format("--target '{}': none of them has kernels of {}",
+                                              fmt::join(request_.targets, ","), dtype));
+    return chosen;
   }
 
   void build() {
@@ -300,7 +306,9 @@ class Measurement {
   }
 
   static int vector_bytes(const Entrant& e, const std::string& dtype) {
-    return find_target(e.row.is_fovea() ? e.row.target : default_target(dtype))->vector_bytes;
+    return find_target(e.row.is_fovea() ? e.row.target
+                                        : default_target(parse_element_type(dtype), dtype))
+        ->vector_bytes;
   }
 
   const BenchRequest& request_;
