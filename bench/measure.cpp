@@ -124,12 +124,14 @@ class Measurement {
         throw std::invalid_argument(fmt::format("--peers '{}': allowed is all, none, plain, {}",
                                                 name, fmt::join(known, ", ")));
       for (const std::string& peer : name == "all" ? known : std::vector<std::string>{name}) {
-        if (peer == "plain" || std::filesystem::exists(request_.peer_options.python)) {
+        const std::filesystem::path& python = request_.peer_options.python;
+        // A bare name is looked for on PATH, later.
+        if (peer == "plain" || !python.has_parent_path() || std::filesystem::exists(python)) {
           chosen_peers_.push_back(peer);
         } else {
           report_.missing.push_back(
               fmt::format("{}: not installed ({} is not there; scripts/peers.sh makes it)", peer,
-                          request_.peer_options.python.string()));
+                          python.string()));
         }
       }
     }

@@ -1,0 +1,55 @@
+// schedule_text_test.cpp: schedules to and from text.
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "generators/schedules/prefill_cpu.h"
+
+namespace fovea {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  try {
+    PrefillCpuSchedule().with(text);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ScheduleText, NamesTheParametersThatDiffer) {
+  PrefillCpuSchedule start;
+  start.lanes = 16;
+  start.key_tile = 4;
+  const PrefillCpuSchedule changed = start.with("row_vectors=3,key_tile=8 dot_pairs=1");
+  EXPECT_EQ(changed.lanes, 16);
+  EXPECT_EQ(changed.row_vectors, 3);
+  EXPECT_EQ(changed.key_tile, 8);
+  EXPECT_TRUE(changed.dot_pairs);
+  EXPECT_EQ(start.with("").text(), start.text());
+}
+
+// Every field is in the text, or kernels of different schedules would be taken for one.
+TEST(ScheduleText, RoundTrip) {
+  PrefillCpuSchedule s;
+  s.lanes = 1, s.row_vectors = 2, s.row_tiles = 3, s.key_tile = 4, s.feature_group = 5;
+  s.key_block = 6, s.feature_unroll = 7, s.key_unroll = 8, s.dot_pairs = true;
+  EXPECT_EQ(s.text(),
+            "lanes=1 row_vectors=2 row_tiles=3 key_tile=4 feature_group=5 key_block=6 "
+            "feature_unroll=7 key_unroll=8 dot_pairs=1");
+  EXPECT_EQ(PrefillCpuSchedule().with(s.text()).text(), s.text());
+}
+
+TEST(ScheduleText, Refusals) {
+  EXPECT_THAT(refusal("keytile=8"), HasSubstr("'keytile' is not a parameter; allowed are lanes"));
+  EXPECT_THAT(refusal("key_tile"), HasSubstr("'key_tile' is not key_tile=NUMBER"));
+  EXPECT_THAT(refusal("key_tile=8x"), HasSubstr("'key_tile=8x' is not key_tile=NUMBER"));
+  EXPECT_THAT(refusal("dot_pairs=2"), HasSubstr("'dot_pairs=2': allowed is 0 or 1"));
+}
+
+}  // namespace
+}  // namespace fovea
