@@ -24,7 +24,7 @@ struct LibraryRequest {
   std::vector<std::string> dtypes;
   std::vector<std::string> head_dims;  // "64", "192/128"
   std::vector<std::string> passes;
-  std::string schedule;  // parameters that differ from the default: "row_vectors=3,key_tile=8"
+  std::string schedule = {};  // parameters that differ from the default: "row_vectors=3,key_tile=8"
 };
 
 struct PlannedKernel {

@@ -24,10 +24,14 @@ class PlainIndex : public ir::IRMutator {
   }
   Expr visit(const ir::Cast* op) override {
     const Expr value = mutate(op->value);
-    const auto widened = [&](const Expr& e) { return mutate(ir::Cast::make(op->type, e)); };
+    const auto widened = [&](const Expr& e) {
+      return mutate(ir::Cast::make(op->type.with_lanes(e.type().lanes()), e));
+    };
     if (op->type.is_int() && value.type().is_int() && op->type.bits() > value.type().bits()) {
       if (const auto* sum = value.as<ir::Add>()) return widened(sum->a) + widened(sum->b);
       if (const auto* sum = value.as<ir::Sub>()) return widened(sum->a) - widened(sum->b);
+      if (const auto* same = value.as<ir::Broadcast>())
+        return ir::Broadcast::make(widened(same->value), same->lanes);
     }
     return ir::Cast::make(op->type, value);
   }

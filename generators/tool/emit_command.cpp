@@ -99,7 +99,7 @@ void add_emit_commands(CLI::App& app) {
   one->add_option("--out", a->options.out)->required();
   one->add_option("--kernel", a->kernel)->required();
   one->add_option("--identity", a->identity)->required();
-  one->add_option("--schedule", a->request.schedule)->required();
+  one->add_option("--schedule", a->request.schedule);
   add_by_products(*one, *a);
   one->callback([a] { run_emit_kernel(*a); });
 }

@@ -124,6 +124,44 @@ TEST(LoweredStatement, KeysOfPartialBlocksAreTrimmed) {
   }
 }
 
+// So do the loops that compute what these passes read.
+TEST(LoweredStatement, ScoresOfPartialBlocksAreTrimmed) {
+  for (const char* variant : {"causal", "causal_window", "full"}) {
+    SCOPED_TRACE(variant);
+    const std::string text = statement(variant);
+    for (const char* loop : {"score_partial.s0.j.jo", "weight_partial.s0.j"}) {
+      const auto lines = matching(text, std::string(R"(for \()") + loop + ",");
+      EXPECT_FALSE(lines.empty()) << loop;
+      for (const std::string& line : lines)
+        EXPECT_FALSE(std::regex_search(line, std::regex(R"(, 0, \d+\))"))) << line;
+    }
+  }
+}
+
+TEST(LoweredStatement, AccumulatorsHaveAPlaceOfTheirOwn) {
+  for (const char* variant : SmallLibrary::variants) {
+    SCOPED_TRACE(variant);
+    for (const char* tile : {"product_full", "weighted_full", "product_partial"}) {
+      const auto lines = matching(statement(variant), std::string("allocate ") + tile);
+      ASSERT_FALSE(lines.empty()) << tile;
+      for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("float64"));
+    }
+  }
+}
+
+// Query rows lie in memory feature by feature, and the kernel wants them row by row: read whole and
+// turned round.
+TEST(LoweredStatement, QueryRowsAreReadWhole) {
+  for (const char* variant : SmallLibrary::variants) {
+    SCOPED_TRACE(variant);
+    const auto lines = matching(statement(variant), R"(query_in\[)");
+    EXPECT_FALSE(lines.empty());
+    for (const std::string& line : lines)
+      EXPECT_TRUE(std::regex_search(line, std::regex(R"(query_in\[ramp\(.*, \(int64\)1, 8\))")))
+          << line;
+  }
+}
+
 TEST(Objects, KernelsNeedMemoryAndLibmOnly) {
   const std::set<std::string> allowed = {"halide_malloc", "halide_free", "memcpy", "memset",
                                          "expf",          "logf",        "powf",   "tanhf"};
