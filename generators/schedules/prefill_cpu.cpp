@@ -268,10 +268,12 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   }
   s.dot_pairs =
       element == Element::BF16 && multiplies_bf16_pairs(target) && slice_of(variant, d_qk) % 2 == 0;
-  if (element != Element::F32) {
-    // A block of keys is widened or packed for so many rows at once. Along the edge of a mask more
-    // rows waste more, and packing, of the values alone, is soon worth it.
-    const bool masked = !Halide::Internal::is_const_one(variant.mask());
+  // What is done once for a block of keys is done for so many rows at once; along the edge of a
+  // mask more rows waste more. Transforms are worth most, and packing of values alone least.
+  const bool masked = !Halide::Internal::is_const_one(variant.mask());
+  if (!variant.key_steps().empty() || !variant.value_steps().empty()) {
+    s.row_tiles = 4;
+  } else if (element != Element::F32) {
     s.row_tiles = !masked ? 4 : s.dot_pairs ? 1 : 2;
   }
   s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
