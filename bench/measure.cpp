@@ -32,6 +32,8 @@ constexpr auto pause_between = std::chrono::milliseconds(15);
 constexpr double longest_warm_up_s = 0.03;
 constexpr double peak_sample_s = 0.02;
 constexpr int most_calls = 1000000;
+// However long a call is.
+constexpr int fewest_samples = 3;
 // A result with so many times the allowed error is that of another problem, or wrong.
 constexpr double other_result = 100;
 
@@ -39,6 +41,7 @@ struct Entrant {
   Row row;
   std::unique_ptr<Contender> contender;
   bool warm_up = true;
+  int samples = 0;  // to be taken, one in each of the first rounds
 };
 
 std::string utc_date() {
@@ -276,7 +279,7 @@ class Measurement {
       // Another one begins in each round: none always follows the same neighbour.
       for (size_t i = 0; i < all.size(); ++i) {
         Entrant& e = all[(i + static_cast<size_t>(round)) % all.size()];
-        if (!e.contender) continue;
+        if (!e.contender || round >= e.samples) continue;
         std::this_thread::sleep_for(pause_between);
         attempt(e, [&] {
           const double seconds = e.contender->run({e.row.calls, e.warm_up, c.cold});
@@ -292,7 +295,7 @@ class Measurement {
   // The result first, then how many calls make a sample.
   void check(Entrant& e, const Problem& problem) {
     std::memset(problem.call().out.data, 0xff, problem.out_bytes());
-    e.contender->run({1, false, false});
+    const double first = e.contender->run({1, false, false});
     e.contender->write_output();
     e.row.error = problem.error();
     const bool wrong = e.row.is_fovea()
@@ -301,10 +304,14 @@ class Measurement {
     if (wrong)
       throw Unavailable(fmt::format("wrong: its error is {:.2e}, allowed is {:.2e}",
                                     e.row.error.max_abs, e.row.error.bound));
-    const double seconds = std::max(e.contender->run({1, true, false}), 1e-9);
+    const double seconds = std::max(e.contender->run({1, first < longest_warm_up_s, false}), 1e-9);
     e.row.calls = static_cast<int>(
         std::clamp(std::ceil(request_.sample_s / seconds), 1.0, static_cast<double>(most_calls)));
     e.warm_up = !request_.cold && seconds < longest_warm_up_s;
+    e.samples =
+        static_cast<int>(std::clamp(request_.longest_s / (seconds * e.row.calls),
+                                    static_cast<double>(std::min(fewest_samples, request_.rounds)),
+                                    static_cast<double>(request_.rounds)));
   }
 
   static int vector_bytes(const Entrant& e, const std::string& dtype) {

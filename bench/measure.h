@@ -26,6 +26,7 @@ struct BenchRequest {
   std::vector<std::string> peers;
   int rounds = 15;
   double sample_s = 0.03;  // a sample repeats the call until it lasts so long
+  double longest_s = 4;    // of all samples of a contender; three are taken in any case
   bool cold = false;
   std::string program;  // in the commands of rows
   BuildOptions build;

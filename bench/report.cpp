@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 #include "generators/describe/layout.h"
 
@@ -139,6 +140,31 @@ std::string report_text(const Report& report) {
   return out;
 }
 
+namespace {
+
+// "AMD EPYC, 2026-01-31; FMA peak 117 GFLOP/s on 1 thread, …; fovea 0.1.0, …"
+std::string stamp(const Report& report) {
+  std::map<int, double> peaks;  // by threads; that of the widest vectors is the largest
+  std::vector<std::string> versions = report.versions;
+  for (const CaseResult& c : report.cases) {
+    for (const Row& row : c.rows) {
+      double& peak = peaks[c.threads];
+      peak = std::max(peak, row.peak_gflops.maximum());
+      const bool listed =
+          std::find(versions.begin(), versions.end(), row.version) != versions.end();
+      if (!row.version.empty() && !listed) versions.push_back(row.version);
+    }
+  }
+  std::vector<std::string> rates;
+  for (const auto& [threads, peak] : peaks)
+    rates.push_back(
+        fmt::format("{:.0f} GFLOP/s on {} thread{}", peak, threads, threads == 1 ? "" : "s"));
+  return fmt::format("{}, {}; FMA peak {}; {}.\n\n", report.cpu, report.date,
+                     fmt::join(rates, ", "), fmt::join(versions, ", "));
+}
+
+}  // namespace
+
 std::string report_markdown(const Report& report) {
   std::vector<std::string> peers;
   for (const CaseResult& c : report.cases) {
@@ -147,7 +173,7 @@ std::string report_markdown(const Report& report) {
       if (!row.is_fovea() && row.cannot.empty() && !listed) peers.push_back(row.engine);
     }
   }
-  std::string out = "| variant | type | shape | threads | fovea | of peak |";
+  std::string out = stamp(report) + "| variant | type | shape | threads | fovea | of peak |";
   for (const std::string& p : peers) out += fmt::format(" {} |", p);
   out += " to the best |\n|---|---|---|---|---|---|";
   for (size_t i = 0; i <= peers.size(); ++i) out += "---|";

@@ -58,7 +58,8 @@ nlohmann::ordered_json report_json(const Report& report);
 // One block for each case, for a terminal.
 std::string report_text(const Report& report);
 
-// One row for each case, one column for each peer.
+// Where, when and of what; then a table: one row for each case and kernel, one column for each
+// peer.
 std::string report_markdown(const Report& report);
 
 }  // namespace fovea::bench

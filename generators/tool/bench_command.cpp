@@ -127,6 +127,11 @@ void add_bench_command(CLI::App& app) {
   bench->add_option("--min-time", r.sample_s, "seconds that a sample lasts at least")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 60.0));
+  bench
+      ->add_option("--max-time", r.longest_s,
+                   "seconds of all samples of a contender; three are taken in any case")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
   bench->add_flag("--json", a->json, "one JSON object");
   bench->add_flag("--markdown", a->markdown, "a table for a page")->excludes("--json");
   bench->add_option("--cache", a->cache,

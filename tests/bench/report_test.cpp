@@ -36,6 +36,7 @@ Report sample() {
   Row fovea = measured("fovea", 0.02);
   fovea.target = "x86-avx2";
   Row slow = measured("slow", 0.1), fast = measured("fast", 0.04), gone = measured("gone", 0.001);
+  fast.version = "fast 3";
   fast.error.max_abs = 3e-7;  // above the bound, and said so
   gone.cannot =
       "not installed: a reason that is so long that it has to be broken into two lines "
@@ -44,6 +45,7 @@ Report sample() {
   Report report;
   report.date = "2026-01-31";
   report.cpu = "AMD EPYC";
+  report.versions = {"fovea 0.1.0"};
   report.cases = {c};
   return report;
 }
@@ -103,6 +105,9 @@ TEST(Report, MarkdownHasAColumnForEachMeasuredPeer) {
   };
   std::istringstream lines(text);
   std::string first, line;
+  std::getline(lines, first);
+  EXPECT_EQ(first, "AMD EPYC, 2026-01-31; FMA peak 100 GFLOP/s on 2 threads; fovea 0.1.0, fast 3.");
+  std::getline(lines, first);  // empty
   std::getline(lines, first);
   while (std::getline(lines, line)) EXPECT_EQ(bars(line), bars(first)) << line;
 }
