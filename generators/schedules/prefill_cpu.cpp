@@ -253,12 +253,15 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   PrefillCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
   s.key_block = 128;
+  const bool masked = !Halide::Internal::is_const_one(variant.mask());
+  const bool transformed = !variant.key_steps().empty() || !variant.value_steps().empty();
   if (target.vector_registers >= 32) {
-    // Two row vectors and eight keys are sixteen accumulators: as fast as a four by four tile in
-    // long full attention, and half its rows waste less at the edge of a mask.
-    s.row_vectors = 2;
-    s.key_tile = 8;
-    s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
+    // Sixteen accumulators. Two row vectors take half the loads of one; where a mask has an edge,
+    // fewer rows along it are worth more.
+    s.row_vectors = masked && !transformed && element == Element::F32 ? 1 : 2;
+    s.key_tile = 16 / s.row_vectors;
+    s.feature_group = s.row_vectors == 1 ? largest_divisor(d_v, {16, 8, 4, 2, 1})
+                                         : largest_divisor(d_v, {8, 4, 2, 1});
   } else {
     // Sixteen registers: three row vectors and four keys are twelve accumulators, three operands
     // and one broadcast.
@@ -270,8 +273,7 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
       element == Element::BF16 && multiplies_bf16_pairs(target) && slice_of(variant, d_qk) % 2 == 0;
   // What is done once for a block of keys is done for so many rows at once; along the edge of a
   // mask more rows waste more. Transforms are worth most, and packing of values alone least.
-  const bool masked = !Halide::Internal::is_const_one(variant.mask());
-  if (!variant.key_steps().empty() || !variant.value_steps().empty()) {
+  if (transformed) {
     s.row_tiles = 4;
   } else if (element != Element::F32) {
     s.row_tiles = !masked ? 4 : s.dot_pairs ? 1 : 2;
