@@ -28,6 +28,11 @@ FOVEA_FOR_KERNELS(LongFull, kernels_where([](const TestKernel& k) {
                            (k.info().d_qk == 8 || k.info().d_qk == 16);
                   }));
 
+class LongWindow : public Long {};
+FOVEA_FOR_KERNELS(LongWindow, kernels_where([](const TestKernel& k) {
+                    return k.variant_name() == "causal_window" && k.info().d_qk == 64;
+                  }));
+
 class LongPlain : public Long {};
 FOVEA_FOR_KERNELS(LongPlain, kernels_where([](const TestKernel& k) {
                     return (k.variant_name() == "full" || k.variant_name() == "causal") &&
@@ -50,6 +55,18 @@ TEST_P(Long, MoreThan16Bits) {
     if (is("padded")) problem.params.set_table("length", {1}, {static_cast<double>(length - 1)});
     expect_samples(problem, windowed ? 9973 : 1);
   }
+}
+
+// Every row its own numbers, which the shared rows above are not.
+TEST_P(LongWindow, WindowOf1024Over2To17Rows) {
+  constexpr int64_t length = 131072;
+  Random random("long window", 0);
+  CallSetup setup = plain_setup(length, length);
+  setup.wants_lse = false;
+  setup.threads = 2;
+  Problem problem(GetParam(), setup, random);
+  problem.params.set("window", 1024);
+  expect_samples(problem, 26003);
 }
 
 // The mean of many ones is one, of many numbers their mean.
