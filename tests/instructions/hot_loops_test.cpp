@@ -1,0 +1,56 @@
+// hot_loops_test.cpp: what counts as a hot loop. SPDX-License-Identifier: Apache-2.0
+#include "hot_loops.h"
+
+#include <gtest/gtest.h>
+
+namespace fovea::test {
+namespace {
+
+// As llvm-objdump writes it: a loop nest whose inner loop is hot, a loop without multiply-adds, and
+// a second function whose addresses begin again.
+constexpr const char* disassembly = R"(
+kernel.o:	file format elf64-x86-64
+
+Disassembly of section .text.kernel:
+
+0000000000000000 <kernel>:
+       0:      	pushq	%rbp
+       1:      	vmovaps	%zmm1, 0x40(%rsp)
+       8:      	vfmadd231ps	%zmm1, %zmm2, %zmm3
+      10:      	vbroadcastss	(%rax), %zmm0
+      16:      	vfmadd231ps	0x80(%rsp), %zmm0, %zmm3
+      1c:      	vfmadd231ps	(%rsp,%rax,4), %zmm0, %zmm4
+      22:      	vfnmadd213ps	%zmm1, %zmm2, %zmm3 {%k1}
+      24:      	movq	0x18(%rsp), %rcx
+      26:      	jle	0x40 <kernel+0x40>
+      28:      	jne	0x10 <kernel+0x10>
+      2a:      	vfmadd231ps	%zmm1, %zmm2, %zmm5
+      30:      	jmp	0x8 <kernel+0x8>
+      40:      	vaddps	%zmm1, %zmm2, %zmm3
+      46:      	jb	0x40 <kernel+0x40>
+      48:      	retq
+
+Disassembly of section .text.other:
+
+0000000000000000 <other>:
+       0:      	mulps	%xmm1, %xmm2
+       4:      	addps	%xmm2, %xmm3
+       8:      	ja	0x0 <other>
+)";
+
+TEST(HotLoops, AreTheInnermostWithMultiplyAdds) {
+  const HotLoops sums = hot_loops(disassembly);
+  EXPECT_EQ(sums.loops, 2);
+  EXPECT_EQ(sums.instructions, 7 + 3);
+  EXPECT_EQ(sums.multiply_adds, 3 + 1);
+  EXPECT_EQ(sums.spills, 1);
+  EXPECT_EQ(sums.masked_multiply_adds, 1);
+}
+
+TEST(HotLoops, NoneInTextWithoutInstructions) {
+  EXPECT_EQ(hot_loops("").loops, 0);
+  EXPECT_EQ(hot_loops("kernel.o: file format elf64-x86-64\n").loops, 0);
+}
+
+}  // namespace
+}  // namespace fovea::test

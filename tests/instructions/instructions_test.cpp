@@ -1,0 +1,169 @@
+// instructions_test.cpp: a gate against slower kernels that needs no clock.
+//
+// x86-sse41 and x86-avx2: instructions that a call executes in the kernel, counted by callgrind.
+// All targets: what the hot loops in the object file consist of; valgrind knows no AVX-512, and
+// counters of the CPU are often missing in virtual machines.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fovea/registry.h>
+#include <fovea_instruction_kernels.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "figures.h"
+#include "hot_loops.h"
+
+namespace fovea::test {
+namespace {
+
+const std::string figures_file = FOVEA_TEST_FIGURES;
+constexpr int cannot_run = 77;
+
+struct Output {
+  std::string text;
+  int status;
+};
+
+Output output_of(const std::string& command) {
+  Output output = {"", -1};
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return output;
+  char part[1 << 16];
+  for (size_t n; (n = fread(part, 1, sizeof(part), pipe)) > 0;) output.text.append(part, n);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) output.status = WEXITSTATUS(status);
+  return output;
+}
+
+const fovea_library_info& library() { return *fovea_instruction_kernels_library(); }
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (int32_t i = 0; i < library().kernel_count; ++i)
+    names.emplace_back(library().kernels[i].name);
+  return names;
+}
+
+void measure_hot_loops(Figures* measured) {
+  for (const std::string& kernel : kernel_names()) {
+    const Output disassembly = output_of(fmt::format(
+        "'{}' -d --no-show-raw-insn '{}/{}.o'", FOVEA_TEST_OBJDUMP, FOVEA_TEST_OBJECTS, kernel));
+    ASSERT_EQ(disassembly.status, 0) << disassembly.text;
+    const HotLoops loops = hot_loops(disassembly.text);
+    ASSERT_GT(loops.multiply_adds, 0) << kernel;
+    (*measured)[{kernel, "hot_loop_instructions"}] = loops.instructions;
+    (*measured)[{kernel, "hot_loop_multiply_adds"}] = loops.multiply_adds;
+    (*measured)[{kernel, "spills"}] = loops.spills;
+    (*measured)[{kernel, "masked_multiply_adds"}] = loops.masked_multiply_adds;
+  }
+}
+
+// Valgrind is slow on what SSE4.1 makes of 16-bit numbers, and AVX2 shows the same.
+bool is_counted(const fovea_kernel_info& kernel) {
+  const std::string target = library().targets[kernel.target].name;
+  return target == "x86-avx2" || (target == "x86-sse41" && kernel.dtype == FOVEA_F32);
+}
+
+// `unmeasured` gets the kernels that cannot run on this machine.
+void measure_executed(Figures* measured, std::string* unmeasured) {
+  std::vector<std::string> kernels;
+  for (int32_t i = 0; i < library().kernel_count; ++i) {
+    if (is_counted(library().kernels[i])) kernels.emplace_back(library().kernels[i].name);
+  }
+  std::vector<Output> outputs(kernels.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
+      outputs[i] = output_of(
+          fmt::format("'{}' --tool=callgrind --callgrind-out-file=/dev/null "
+                      "--toggle-collect=fovea_instruction_kernels__{}_argv '{}' {}",
+                      FOVEA_TEST_VALGRIND, kernels[i], FOVEA_TEST_RUN_KERNEL, kernels[i]));
+    }
+  };
+  std::thread second(work);
+  work();
+  second.join();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const std::string& text = outputs[i].text;
+    if (outputs[i].status == cannot_run) {
+      *unmeasured += kernels[i] + " cannot run here\n";
+      continue;
+    }
+    ASSERT_EQ(outputs[i].status, 0) << text;
+    const std::string label = "Collected : ";
+    const size_t at = text.find(label);
+    ASSERT_NE(at, std::string::npos) << text;
+    const int64_t count = std::atoll(text.c_str() + at + label.size());
+    ASSERT_GT(count, 0) << text;
+    (*measured)[{kernels[i], "executed_instructions"}] = count;
+  }
+}
+
+std::string committed_text() {
+  std::ostringstream text;
+  text << std::ifstream(figures_file).rdbuf();
+  return text.str();
+}
+
+// With FOVEA_UPDATE_GOLDEN=1 the file is written anew; figures that this machine cannot measure
+// stay.
+void expect_committed(const Figures& measured, const std::set<std::string>& figures) {
+  const char* update = std::getenv("FOVEA_UPDATE_GOLDEN");
+  const std::vector<std::string> names = kernel_names();
+  const std::set<std::string> kernels(names.begin(), names.end());
+  if (update != nullptr && std::string(update) == "1") {
+    Figures all = measured;
+    if (!committed_text().empty()) {
+      for (const auto& [key, value] : parse_figures(committed_text())) {
+        if (kernels.count(key.first) != 0) all.emplace(key, value);
+      }
+    }
+    std::ofstream(figures_file) << figures_text(all);
+    GTEST_SKIP() << figures_file << " is written anew";
+  }
+  const Figures committed = parse_figures(committed_text());
+  std::string complaints;
+  for (const auto& [key, value] : measured) {
+    const std::string text = complaint(committed, key.first, key.second, value);
+    if (!text.empty()) complaints += text + "\n";
+  }
+  for (const auto& [key, value] : committed) {
+    if (figures.count(key.second) != 0 && kernels.count(key.first) == 0)
+      complaints +=
+          fmt::format("{}: {} is committed, there is no such kernel\n", key.first, key.second);
+  }
+  EXPECT_EQ(complaints, "")
+      << "If that is meant, commit new figures: FOVEA_UPDATE_GOLDEN=1 bash scripts/test.sh "
+         "instructions";
+}
+
+TEST(Instructions, HotLoopsAreAsCommitted) {
+  if (std::string(FOVEA_TEST_OBJDUMP).empty()) GTEST_SKIP() << "llvm-objdump is missing";
+  Figures measured;
+  measure_hot_loops(&measured);
+  expect_committed(measured, {"hot_loop_instructions", "hot_loop_multiply_adds", "spills",
+                              "masked_multiply_adds"});
+}
+
+TEST(Instructions, ExecutedAsCommitted) {
+  if (std::string(FOVEA_TEST_VALGRIND).empty())
+    GTEST_SKIP() << "valgrind is missing, or the build has a sanitizer, which valgrind cannot run";
+  Figures measured;
+  std::string unmeasured;
+  measure_executed(&measured, &unmeasured);
+  expect_committed(measured, {"executed_instructions"});
+  if (!unmeasured.empty()) GTEST_SKIP() << unmeasured;
+}
+
+}  // namespace
+}  // namespace fovea::test
