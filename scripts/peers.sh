@@ -51,8 +51,10 @@ build_ggml() {
     -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN'
   cmake --build "$build" --target ggml-cpu --parallel "${FOVEA_JOBS:-$(nproc)}"
   cp -P "$build"/src/libggml-base.so* "$build"/src/libggml-cpu.so* "$peers/lib/ggml/"
+  packages_of ggml >"$peers/lib/ggml/built-from"
   rm -rf "$peers/src"
 }
+ggml_is_there() { [ "$(cat "$peers/lib/ggml/built-from" 2>/dev/null)" = "$(packages_of ggml)" ]; }
 
 if ! "$peers/bin/python" -c 'import pip' >/dev/null 2>&1; then
   # Not the Python of build/venv, which would come first after sourcing env.sh.
@@ -62,7 +64,7 @@ fi
 step "Installing numpy" install_part base
 for part in "${parts[@]}"; do
   if [ "$part" = ggml ]; then
-    step "Building ggml for this machine" build_ggml
+    ggml_is_there || step "Building ggml for this machine" build_ggml
   else
     step "Installing $part" install_part "$part"
   fi
