@@ -7,13 +7,11 @@
 #include <filesystem>
 #include <map>
 #include <stdexcept>
-#include <vector>
 
 #include "generators/lowering/dot_pairs.h"
 #include "generators/lowering/register_tiles.h"
-#include "generators/lowering/skip_blocks.h"
 #include "generators/lowering/transpose_loads.h"
-#include "generators/lowering/trim_blocks.h"
+#include "generators/schedules/prefill_loops.h"
 
 namespace fovea {
 namespace {
@@ -48,63 +46,6 @@ class ScratchMeter : public ir::IRVisitor {
     ir::IRVisitor::visit(op);
   }
 };
-
-// Stages and the loops over their blocks, by the names that lowering gives them.
-std::vector<std::pair<const KeyBlockStage*, std::string>> stages(const AttentionState& a,
-                                                                 bool has_full) {
-  std::vector<std::pair<const KeyBlockStage*, std::string>> all;
-  const auto add = [&](const KeyBlockStage& stage) {
-    all.emplace_back(&stage, fmt::format("{}.s{}.{}", a.state.name(), all.size() + 1,
-                                         stage.loop.blocks.x.name()));
-  };
-  if (has_full) add(a.full);
-  add(a.partial);
-  return all;
-}
-
-std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
-                                         const PrefillCpuSchedule& schedule) {
-  std::vector<TrimmedBlock> blocks;
-  for (const AttentionState& a : pipeline.states) {
-    const auto [s, loop] = stages(a, pipeline.has_full).back();
-    TrimmedBlock b{loop,
-                   fmt::format("{}.s1.{}", s->sum.name(), s->sum_keys.x.name()),
-                   s->weight.name(),
-                   schedule.tile_rows(),
-                   schedule.key_block,
-                   {}};
-    const auto add_chain = [&b](const RowChain& chain, int multiple) {
-      for (const RowStep& step : chain.steps) {
-        for (const RowStep::Reduction& r : step.reductions) {
-          b.producers.push_back({r.f.name() + ".s0.j", multiple});
-          b.producers.push_back({r.f.name() + ".s1.j", multiple});
-        }
-        b.producers.push_back({step.row.name() + ".s0.j", multiple});
-      }
-    };
-    // Products are made a tile of keys at a time.
-    const int tile = schedule.key_tile;
-    add_chain(s->keys, tile);
-    if (s->key_pairs.defined()) b.producers.push_back({s->key_pairs.name() + ".s0.j", tile});
-    b.producers.push_back({s->score.name() + ".s0.j.jo", tile, tile});
-    for (const Halide::Func& f : {s->weight, s->carried}) {
-      if (f.defined()) b.producers.push_back({f.name() + ".s0.j"});
-    }
-    add_chain(s->values, 1);
-    blocks.push_back(std::move(b));
-  }
-  return blocks;
-}
-
-std::vector<BlockLoopName> block_loops(const PrefillPipeline& pipeline) {
-  std::vector<BlockLoopName> names;
-  for (const AttentionState& a : pipeline.states) {
-    for (const auto& [stage, loop] : stages(a, pipeline.has_full)) {
-      names.push_back({loop, a.state.name(), stage->loop.by_status});
-    }
-  }
-  return names;
-}
 
 }  // namespace
 
