@@ -43,14 +43,25 @@ Expr lane_of(const Expr& e, int i) {
   return ir::Shuffle::make_extract_element(e, i);
 }
 
-// Gathers of one scope, and what is stored there. Does not look into nested loops; into conditional
-// code only for what is always there to be read.
+class FindStores : public ir::IRVisitor {
+ public:
+  std::set<std::string> stored;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Store* op) override {
+    stored.insert(op->name);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+// Gathers of one scope. Does not look into nested loops; into conditional code only for what is
+// always there to be read.
 class FindGathers : public ir::IRVisitor {
  public:
   explicit FindGathers(const std::set<std::string>& allocated) : allocated_(allocated) {}
 
   std::vector<const ir::Load*> gathers;
-  std::set<std::string> stored;
   // What names stand for inside the scope; an index that is moved up cannot use them.
   std::map<std::string, Expr> bound;
 
@@ -62,10 +73,6 @@ class FindGathers : public ir::IRVisitor {
     ++conditions_;
     ir::IRVisitor::visit(op);
     --conditions_;
-  }
-  void visit(const ir::Store* op) override {
-    stored.insert(op->name);
-    ir::IRVisitor::visit(op);
   }
   void visit(const ir::LetStmt* op) override {
     bound[op->name] = op->value;
@@ -203,11 +210,11 @@ struct Family {
   std::map<int64_t, std::vector<const ir::Load*>> at;  // offset -> loads
 };
 
-std::vector<Family> families_of(const FindGathers& found) {
+std::vector<Family> families_of(const FindGathers& found, const std::set<std::string>& stored) {
   std::vector<Family> families;
   for (const ir::Load* load : found.gathers) {
-    // What is stored here may be stored before it is read.
-    if (load->type.bits() > 32 || found.stored.count(load->name) != 0) continue;
+    // What is stored in this scope, be it in a loop, may be stored before it is read.
+    if (load->type.bits() > 32 || stored.count(load->name) != 0) continue;
     const Expr index = plain_index(load->index, found.bound);
     bool member = false;
     for (Family& f : families) {
@@ -252,9 +259,11 @@ Stmt transpose_scope(const Stmt& scope, const std::set<std::string>& allocated) 
   }
   FindGathers found(allocated);
   scope.accept(&found);
+  FindStores stores;
+  scope.accept(&stores);
   ReplaceLoads replace;
   std::vector<std::pair<std::string, Expr>> lets;
-  for (const Family& f : families_of(found)) {
+  for (const Family& f : families_of(found, stores.stored)) {
     const int n = f.first->type.lanes();
     for (auto run = f.at.begin(); run != f.at.end();) {
       auto end = run;

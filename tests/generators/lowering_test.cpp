@@ -103,6 +103,24 @@ TEST(TransposeLoads, RowsAreReadWhole) {
   }
 }
 
+// A buffer that is filled in the same scope, here by a loop before it, is not read ahead of that.
+// One square, so that no loop is left around the gathers.
+TEST(TransposeLoads, WhatIsComputedHereIsNotReadTooEarly) {
+  Var row("row"), d("d");
+  Func made("made"), turned("turned");
+  made(row, d) = row * 100 + d;
+  turned(d, row) = made(row, d);
+  made.compute_root().bound(row, 0, 8).bound(d, 0, 8);
+  turned.bound(d, 0, 8).bound(row, 0, 8).vectorize(d, 8).unroll(row, 8);
+  TransposeLoads pass;
+  turned.add_custom_lowering_pass(&pass, nullptr);
+  const Halide::Buffer<int> got =
+      turned.realize({8, 8}, Halide::Target("x86-64-linux-sse41-avx-f16c-fma-avx2"));
+  for (int x = 0; x < 8; ++x) {
+    for (int y = 0; y < 8; ++y) EXPECT_EQ(got(x, y), y * 100 + x);
+  }
+}
+
 // Too few neighbours for a square: left as it was.
 TEST(TransposeLoads, PartsOfASquareStayGathers) {
   Halide::ImageParam in(Halide::Float(32), 2, "in");
