@@ -1,4 +1,5 @@
-// exact_test.cpp: calls whose answer f32 holds exactly are answered exactly, without tolerance.
+// exact_test.cpp: calls whose answer f32 holds exactly are answered exactly, without tolerance:
+// f16 and bf16 ones with that answer rounded once, to the nearest, ties to even.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
@@ -11,14 +12,14 @@ namespace {
 // Anything but a mask would disturb the weights that these calls rely on.
 class ExactAnswer : public KernelTest {
  protected:
-  // Every output equals the reference, rounded to f32 once.
+  // Every output equals the reference, rounded to f32, and to the type of the call.
   static void expect_exact(Problem& problem) {
     count_case();
     const Results got = problem.checked_run();
     const Expected expected = expected_results(problem);
     for (size_t i = 0; i < got.out.size(); ++i) {
       if (expected.computed[i / static_cast<size_t>(got.d_v)] == 0) continue;
-      ASSERT_EQ(got.out[i], static_cast<float>(expected.out[i])) << i << " of " << problem.text();
+      ASSERT_EQ(got.out[i], problem.rounded(expected.out[i])) << i << " of " << problem.text();
     }
     EXPECT_EQ(compare(got, expected), "") << problem.text();
   }
@@ -74,9 +75,13 @@ TEST_P(ExactAnswer, TheOnlyKeyThatCounts) {
     const auto rank = [i](int64_t row) {
       return i % 3 == 0 ? row : i % 3 == 1 ? -row : (row * 101) % 257;
     };
-    problem.fill_q([](int64_t, int64_t, int64_t, int64_t d) { return d == 0 ? 1.0 : 0.0; });
+    // Two features hold the rank as bf16 can.
+    const bool has_two = GetParam().info().d_qk > 1;
+    problem.fill_q([](int64_t, int64_t, int64_t, int64_t d) { return d < 2 ? 1.0 : 0.0; });
     problem.fill_k([&](int64_t, int64_t, int64_t row, int64_t d) {
-      return d == 0 ? 200.0 * static_cast<double>(rank(row)) : 0.0;
+      const auto score = static_cast<double>(rank(row));
+      const double fine = has_two ? std::fmod(score, 16) : 0;
+      return d == 0 ? 200 * (score - fine) : d == 1 ? 200 * fine : 0.0;
     });
     expect_exact(problem);
   }
@@ -86,15 +91,19 @@ TEST_P(ExactAnswer, TheOnlyKeyThatCounts) {
 TEST_P(ExactAnswer, HugeLogits) {
   for (int i = 0; i < 2 * calls && !HasFailure(); ++i) {
     CallSetup setup = draw_setup(i);
-    setup.scale = 1.0f;
-    Problem problem = make(setup, i);
     const double size = i % 4 == 0 ? 1e4 : i % 4 == 1 ? 1e5 : i % 4 == 2 ? 1e20 : 0.99e29;
     const double sign = i % 3 == 0 ? -1 : 1;
-    problem.fill_q([&](int64_t, int64_t, int64_t, int64_t d) { return d == 0 ? sign * 1e10 : 0; });
+    // Numbers of f16 are not that large: the scale is.
+    const bool is_f16 = GetParam().dtype() == FOVEA_F16;
+    const double of_scale = is_f16 ? size : 1, of_query = is_f16 ? 1 : 1e10;
+    setup.scale = static_cast<float>(of_scale);
+    Problem problem = make(setup, i);
+    problem.fill_q(
+        [&](int64_t, int64_t, int64_t, int64_t d) { return d == 0 ? sign * of_query : 0; });
     problem.fill_k([&](int64_t, int64_t, int64_t row, int64_t d) {
       // With i odd all scores are of the same sign: nothing is near 0 or near a sentinel.
       const double step = static_cast<double>((row * 5) % 7 - 3) / 3.0;
-      return d == 0 ? size * 1e-10 * (i % 2 == 0 ? step : 1.0) : 0.0;
+      return d == 0 ? size / of_scale / of_query * (i % 2 == 0 ? step : 1.0) : 0.0;
     });
     problem.fill_v([](int64_t, int64_t, int64_t row, int64_t d) {
       return static_cast<double>((3 * row + d) % 8);

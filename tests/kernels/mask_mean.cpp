@@ -44,8 +44,10 @@ void expect_means_of(const TestKernel& kernel, const MaskRow& mask) {
     Problem problem(kernel, setup, random);
     if (mask.prepare != nullptr) mask.prepare(problem, random);
     problem.fill_q([](int64_t, int64_t, int64_t, int64_t) { return 0.0; });
-    problem.fill_v(
-        [](int64_t, int64_t, int64_t row, int64_t) { return static_cast<double>(row + 1); });
+    const int64_t classes = problem.dtype() == FOVEA_F32 ? 0 : kernel.info().d_v;
+    problem.fill_v([classes](int64_t, int64_t, int64_t row, int64_t d) {
+      return classes == 0 ? static_cast<double>(row + 1) : row % classes == d ? 1.0 : 0.0;
+    });
     const Results got = problem.checked_run();
     const Values values(problem);
     for (int64_t b = 0; b < setup.batch; ++b) {
@@ -60,14 +62,19 @@ void expect_means_of(const TestKernel& kernel, const MaskRow& mask) {
                       setup.q_len_of(b),
                       setup.kv_len_of(b)};
           double sum = 0, count = 0;
+          std::vector<double> of_class(static_cast<size_t>(classes));
           for (; place.k < place.kv_len; ++place.k) {
             if (!mask.visible(place, values)) continue;
-            sum += static_cast<double>(place.k + 1);
+            if (classes == 0) {
+              sum += static_cast<double>(place.k + 1);
+            } else {
+              ++of_class[static_cast<size_t>(place.k % classes)];
+            }
             ++count;
           }
-          const auto mean = static_cast<float>(count == 0 ? 0 : sum / count);
           for (int64_t d = 0; d < got.d_v; ++d) {
-            ASSERT_EQ(got.at(b, h, row, d), mean)
+            const double total = classes == 0 ? sum : of_class[static_cast<size_t>(d)];
+            ASSERT_EQ(got.at(b, h, row, d), problem.rounded(count == 0 ? 0 : total / count))
                 << "head " << h << ", row " << row << " of " << problem.text();
           }
         }

@@ -1,7 +1,8 @@
 // mask_mean.h: masks against predicates in plain C++, which share no code with them.
 //
 // All scores are equal and key j holds the value j + 1, so that a row is the mean of the numbers of
-// the keys it sees: exact, without the reference.
+// the keys it sees: exact, without the reference. In f16 and bf16 such means are too coarse: there
+// key j holds 1 in feature j % d_v and 0 elsewhere, so that a feature counts few keys.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef FOVEA_TESTS_KERNELS_MASK_MEAN_H
 #define FOVEA_TESTS_KERNELS_MASK_MEAN_H

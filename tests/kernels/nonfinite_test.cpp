@@ -76,7 +76,7 @@ class NonFinite : public KernelTest {
   // reference says: NaN and infinity in the same places, numbers within the accuracy rule.
   // In `faint` rows a weight is so small that generated code counts it as 0, and 0 times infinity
   // is NaN.
-  static void expect_reach(Problem& problem, const Results& clean, float& element,
+  static void expect_reach(Problem& problem, const Results& clean, const StoredElement& element,
                            const Reach& reach, const Reach& faint = {}) {
     const float before = element;
     const bool may_drop = may_drop_nan_of_rows(problem.kernel().declaration());
@@ -126,7 +126,7 @@ TEST_P(NonFinite, InKeysAndValuesReachesTheRowsThatSeeIt) {
     const int64_t kh = random.integer(0, setup.kv_heads - 1);
     for (const StridedTensor* t : {&problem.k, &problem.v}) {
       const int64_t key = random.integer(0, setup.kv_len_of(b) - 1);
-      float& element = t->at(b, kh, key, random.integer(0, t->view().extent[3] - 1));
+      const StoredElement element = t->at(b, kh, key, random.integer(0, t->view().extent[3] - 1));
       expect_reach(problem, clean, element, that_see(problem, b, kh, key),
                    where_faint(problem, b, kh, key));
     }
@@ -145,7 +145,8 @@ TEST_P(NonFinite, InAQueryReachesItsOwnRow) {
     const int64_t row = random.integer(0, setup.q_len_of(b) - 1);
     Reach reach = nobody(problem);
     reach[static_cast<size_t>((b * setup.heads + h) * setup.q_rows + row)] = 1;
-    float& element = problem.q.at(b, h, row, random.integer(0, GetParam().info().d_qk - 1));
+    const StoredElement element =
+        problem.q.at(b, h, row, random.integer(0, GetParam().info().d_qk - 1));
     expect_reach(problem, clean, element, reach);
   }
 }
@@ -178,8 +179,9 @@ TEST_P(NonFinite, InHiddenKeysReachesNobody) {
     for (const float poison : poisons) {
       count_case();
       for (const auto& [b, kh, k] : hidden) {
-        std::fill_n(&problem.k.at(b, kh, k), GetParam().info().d_qk, poison);
-        std::fill_n(&problem.v.at(b, kh, k), GetParam().info().d_v, poison);
+        for (const StridedTensor* t : {&problem.k, &problem.v}) {
+          for (int64_t d = 0; d < t->view().extent[3]; ++d) t->at(b, kh, k, d) = poison;
+        }
       }
       ASSERT_EQ(bit_difference(problem.checked_run(), clean), "")
           << poison << " in " << hidden.size() << " hidden keys of " << problem.text();
@@ -215,7 +217,7 @@ TEST_P(NonFiniteTable, ReachesTheRowsThatReadIt) {
         index.push_back(table.extent[axis] == 0 ? -1 : random.integer(0, table.extent[axis] - 1));
       }
       if (std::count(index.begin(), index.end(), -1) != 0) continue;
-      float& element = *float_entry(*parameter, table, index);
+      const StoredElement element = float_entry(*parameter, table, index);
       const float before = element;
       element = nan;
       const Expected poisoned = expected_results(problem);

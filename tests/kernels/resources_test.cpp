@@ -75,7 +75,8 @@ TEST_P(Resources, WorkspaceDoesNotGrowWithTheLengths) {
     for (fovea_tensor* t : {&problem.call.q, &problem.call.k, &problem.call.v}) t->stride[2] = 0;
     // Nothing is run: the output needs addresses of its own, no memory.
     const GuardedMemory addresses(
-        0, Edge::End, 0, static_cast<size_t>(q_rows * GetParam().info().d_v) * sizeof(float));
+        0, Edge::End, 0,
+        static_cast<size_t>(q_rows * GetParam().info().d_v * element_size(problem.dtype())));
     problem.call.out.data = addresses.data();
     const size_t size =
         fovea_variant_workspace(GetParam().library, GetParam().info().variant, &problem.call);
@@ -118,22 +119,23 @@ FOVEA_FOR_KERNELS(FarRows, kernels_where([](const TestKernel& k) {
 
 TEST_P(FarRows, AreReadAtTheirTrueAddress) {
   constexpr int64_t stride = std::numeric_limits<int32_t>::max();
-  constexpr size_t bytes = static_cast<size_t>(2 * stride + 64) * 4;
+  const int64_t size = element_size(GetParam().dtype());
+  const auto bytes = static_cast<size_t>((2 * stride + 64) * size);
   void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) GTEST_SKIP() << "this system does not reserve " << bytes << " bytes";
-  auto* memory = static_cast<float*>(mapping);
+  auto* memory = static_cast<unsigned char*>(mapping);
   for (const int64_t step : {stride, -stride}) {
     count_case();
     Random random("far rows", 0);
     Problem problem(GetParam(), plain_setup(3, 3), random);
     const Results expected = problem.checked_run();
     fovea_tensor far = problem.call.k;
-    far.data = memory + (step < 0 ? 2 * stride : 0);
+    far.data = memory + (step < 0 ? 2 * stride * size : 0);
     far.stride[2] = step;
     for (int64_t row = 0; row < 3; ++row) {
-      std::memcpy(static_cast<float*>(far.data) + row * step, &problem.k.at(0, 0, row),
-                  8 * sizeof(float));
+      std::memcpy(static_cast<unsigned char*>(far.data) + row * step * size,
+                  problem.k.at(0, 0, row).address(), static_cast<size_t>(8 * size));
     }
     problem.call.k = far;
     EXPECT_EQ(bit_difference(problem.checked_run(), expected), "") << step;

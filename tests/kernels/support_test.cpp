@@ -43,17 +43,55 @@ std::string compare_one(double got, double expected, double plain, double magnit
                  expected_rows({expected}, {plain}, magnitude));
 }
 
-TEST(Comparison, AllowsTwiceTheErrorOfPlainF32) {
+TEST(Comparison, AllowsTwiceTheErrorOfThePlainEvaluation) {
   EXPECT_EQ(compare_one(1.0 + 0x1p-10, 1.0, 1.0 + 0x1p-11), "");
   EXPECT_NE(compare_one(1.0 + 0x1p-9, 1.0, 1.0 + 0x1p-11), "");
 }
 
-TEST(Comparison, AllowsOnlyAFewUnitsWherePlainF32IsRight) {
+TEST(Comparison, AllowsOnlyAFewUnitsWhereThePlainEvaluationIsRight) {
   EXPECT_EQ(compare_one(1.0 + 0x1p-21, 1.0, 1.0), "");
   EXPECT_NE(compare_one(1.0 + 0x1p-18, 1.0, 1.0), "");
   // Against the magnitude, not against a value in which large numbers cancel.
   EXPECT_EQ(compare_one(0x1p-21, 0.0, 0.0), "");
   EXPECT_NE(compare_one(0x1p-21, 0.0, 0.0, 0x1p-10), "");
+}
+
+TEST(Comparison, AllowsWhatSixteenBitsCannotHold) {
+  for (const fovea_dtype dtype : {FOVEA_F16, FOVEA_BF16}) {
+    const double h = unit_roundoff(dtype);
+    const auto error_in = [&](std::vector<float> Results::* output,
+                              std::vector<double> ReferenceResult::* wanted, double error) {
+      Expected e = expected_rows({1}, {1});
+      e.*wanted = e.plain.*wanted = {1};
+      Results r = got_rows({1});
+      r.dtype = dtype;
+      r.*output = {static_cast<float>(1 + error)};
+      return compare(r, e);
+    };
+    EXPECT_EQ(error_in(&Results::out, &ReferenceResult::out, 2.9 * h), "");
+    EXPECT_NE(error_in(&Results::out, &ReferenceResult::out, 3.2 * h), "");
+    // What is f32 in every call has the tolerance of f32.
+    EXPECT_EQ(error_in(&Results::lse, &ReferenceResult::lse, 0x1p-21), "");
+    EXPECT_NE(error_in(&Results::lse, &ReferenceResult::lse, 0x1p-18), "");
+  }
+}
+
+TEST(Comparison, BeyondTheLargestHalfIsInfinity) {
+  const auto in_f16 = [](double got, double wanted) {
+    Results r = got_rows({static_cast<float>(got)});
+    r.dtype = FOVEA_F16;
+    return compare(r, expected_rows({wanted}, {wanted}, std::abs(wanted)));
+  };
+  EXPECT_EQ(in_f16(inf, 70000), "");
+  EXPECT_EQ(in_f16(-inf, -70000), "");
+  EXPECT_NE(in_f16(65504, 70000), "");
+  EXPECT_NE(in_f16(-inf, 70000), "");
+  EXPECT_NE(in_f16(nan, 70000), "");
+  EXPECT_NE(in_f16(inf, 65000), "");
+  EXPECT_EQ(in_f16(65504, 65505), "");
+  // Half a unit of the smallest number, whatever the size of what was rounded.
+  EXPECT_EQ(in_f16(0, 0x1p-26), "");
+  EXPECT_NE(in_f16(0x1p-22, 0x1p-26), "");
 }
 
 TEST(Comparison, AnEmptyRowIsExactlyZero) {
@@ -127,7 +165,8 @@ TEST(StridedTensor, EveryElementHasItsPlaceAndTheLastOneTouchesTheEdge) {
   Random random("strided tensor", 0);
   for (int i = 0; i < 200; ++i) {
     const Layout layout = random_layout(random, false);
-    const StridedTensor t({2, 3, 4, 5}, layout);
+    const fovea_dtype dtype = random.pick({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+    const StridedTensor t(dtype, {2, 3, 4, 5}, layout);
     float next = 0;
     for (int64_t b = 0; b < 2; ++b)
       for (int64_t h = 0; h < 3; ++h)
@@ -137,10 +176,11 @@ TEST(StridedTensor, EveryElementHasItsPlaceAndTheLastOneTouchesTheEdge) {
     for (int64_t b = 0; b < 2; ++b)
       for (int64_t h = 0; h < 3; ++h)
         for (int64_t row = 0; row < 4; ++row)
-          for (int64_t d = 0; d < 5; ++d) ASSERT_EQ(t.at(b, h, row, d), next++) << layout.text();
+          for (int64_t d = 0; d < 5; ++d)
+            ASSERT_EQ(static_cast<float>(t.at(b, h, row, d)), next++) << layout.text();
     EXPECT_TRUE(t.memory()->untouched_outside()) << layout.text();
-    const auto* last = reinterpret_cast<float*>(t.memory()->data() + t.memory()->size()) - 1;
-    EXPECT_FALSE(std::isnan(*last)) << layout.text();
+    const unsigned char* end = t.memory()->data() + t.memory()->size();
+    EXPECT_FALSE(std::isnan(load_element(end - element_size(dtype), dtype))) << layout.text();
   }
 }
 

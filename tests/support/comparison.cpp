@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accuracy rule: a kernel's error is at most twice that of plain f32 over the same call.
+// The accuracy rule: a kernel's error is at most twice that of the plain evaluation of the same
+// call in the type of its inputs (reference.h).
 //
 // Errors are measured against the magnitude of a number (reference.h): of an output, the sum of
 // what it is made of without the signs; of an LSE or a row_max, its absolute value, at least 1; so
-// rows of different size count alike. In a call of few numbers plain f32 can be right by luck; so a
-// floor is allowed, which is what f32 arithmetic of the formula can lose whatever the order. With
-// u = 2^-24, half a unit in the last place of f32:
+// rows of different size count alike. In a call of few numbers the plain evaluation can be right by
+// luck; so a floor is allowed, which is what arithmetic of the formula can lose whatever the order.
+// With u = 2^-24, half a unit in the last place of f32:
 //   16 u  weights: 2^x in f32 (4 u for the polynomial and its evaluation), once for the weight and
 //         once for each correction by a new maximum, in numerator and denominator; sums; division
 //    4 u  times the size of the score: rounding of scale, query and products, which the exponential
 //         turns into a relative error of the weight. Scores are bounded by the products and, where
 //         score steps add to them, by the LSE (or, without a softmax, by the largest score).
+// and with h, half a unit in the last place of the type of an f16 or bf16 call:
+//    2 h  weights, rounded where they meet the values, in numerator and denominator
+//    1 h  values that are transformed
+//    2 h  times the size of the products, if queries or keys are transformed; all outputs see it
+//    the output itself, at its own size.
 // A wrong, lost or doubled key is an error of 10^5 u and more in any of these calls.
 #include "comparison.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <cstdio>
 
@@ -25,9 +30,13 @@ namespace {
 
 constexpr double u = 0x1p-24;
 
-// Of a score, of the weight that comes from it, and of sums: see above.
-double floor_of(const ReferenceResult& exact, size_t row) {
-  return u * (16 + 4 * (exact.product_magnitude + exact.score_magnitude[row]));
+double largest_number(fovea_dtype dtype) {
+  return dtype == FOVEA_F16 ? 65504 : dtype == FOVEA_BF16 ? 0x1.fep127 : 0x1.fffffep127;
+}
+
+// How far rounding can move a number.
+double rounding_of(fovea_dtype dtype, double x) {
+  return unit_roundoff(dtype) * std::max(std::abs(x), smallest_normal(dtype));
 }
 
 double error_of(double value, double exact, double magnitude) {
@@ -63,11 +72,23 @@ struct Series {
   const std::vector<double>* plain;
   const std::vector<double>* magnitude;  // null: see magnitude_at
   double smallest_magnitude;
+  fovea_dtype dtype;  // of the numbers
   ErrorTally *errors, *plain_errors;
 
   double magnitude_at(size_t i) const {
     return std::max(magnitude != nullptr ? (*magnitude)[i] : std::abs((*exact)[i]),
                     smallest_magnitude);
+  }
+  // Of a score, of the weight that comes from it, of sums, and of what is kept in 16 bits: see
+  // above.
+  double floor_at(const Expected& e, fovea_dtype call, size_t row, size_t i) const {
+    double floor = u * (16 + 4 * (e.product_magnitude + e.score_magnitude[row]));
+    if (call == FOVEA_F32) return floor;
+    const double h = unit_roundoff(call);
+    if (e.transforms_scores) floor += 2 * h * e.product_magnitude;
+    if (dtype == FOVEA_F32 || magnitude_at(i) == 0) return floor;
+    return floor + (e.transforms_values ? 3 : 2) * h +
+           rounding_of(dtype, (*exact)[i]) / magnitude_at(i);
   }
 };
 
@@ -75,16 +96,16 @@ struct Series {
 std::vector<Series> series_of(const Results& got, const Expected& e, ErrorSummary& errors) {
   const ReferenceResult &x = e, &p = e.plain;
   const Series all[] = {
-      {"out", static_cast<size_t>(x.d_v), &got.out, &x.out, &p.out, &x.out_magnitude, 0,
+      {"out", static_cast<size_t>(x.d_v), &got.out, &x.out, &p.out, &x.out_magnitude, 0, got.dtype,
        &errors.out, &errors.plain_out},
-      {"lse", 1, &got.lse, &x.lse, &p.lse, nullptr, 1, &errors.lse, &errors.plain_lse},
-      {"row_max", 1, &got.row_max, &x.row_max, &p.row_max, nullptr, 1, &errors.row_max,
+      {"lse", 1, &got.lse, &x.lse, &p.lse, nullptr, 1, FOVEA_F32, &errors.lse, &errors.plain_lse},
+      {"row_max", 1, &got.row_max, &x.row_max, &p.row_max, nullptr, 1, FOVEA_F32, &errors.row_max,
        &errors.plain_row_max},
-      {"row_sum", 1, &got.row_sum, &x.row_sum, &p.row_sum, &x.row_sum_magnitude, 0, &errors.row_sum,
-       &errors.plain_row_sum},
+      {"row_sum", 1, &got.row_sum, &x.row_sum, &p.row_sum, &x.row_sum_magnitude, 0, FOVEA_F32,
+       &errors.row_sum, &errors.plain_row_sum},
       {"probabilities", static_cast<size_t>(x.keys), &got.probabilities, &x.probabilities,
-       &p.probabilities, &x.probability_magnitude, smallest_probability, &errors.probabilities,
-       &errors.plain_probabilities}};
+       &p.probabilities, &x.probability_magnitude, smallest_probability, FOVEA_F32,
+       &errors.probabilities, &errors.plain_probabilities}};
   std::vector<Series> wanted;
   for (const Series& s : all) {
     if (!s.got->empty()) wanted.push_back(s);
@@ -146,7 +167,7 @@ std::string ErrorSummary::text() const {
                   got.largest() / u, plain.largest() / u);
     largest += text;
   }
-  return "typical error over that of plain f32: " + ratios + "; largest: " + largest;
+  return "typical error over that of the plain evaluation: " + ratios + "; largest: " + largest;
 }
 
 Expected expected_results(const Problem& problem, int64_t row_step) {
@@ -157,6 +178,8 @@ Expected expected_results(const Problem& problem, int64_t row_step) {
   Expected e;
   e.plain = plain_attention(variant, problem.call, values, options);
   options.magnitudes = true;
+  e.transforms_scores = !variant.query_steps().empty() || !variant.key_steps().empty();
+  e.transforms_values = !variant.value_steps().empty();
   static_cast<ReferenceResult&>(e) = reference_attention(variant, problem.call, values, options);
   return e;
 }
@@ -169,7 +192,8 @@ std::string compare(const Results& got, const Expected& e, ErrorSummary* summary
     const auto for_each = [&](auto f) {
       for (size_t row = 0; row < e.computed.size(); ++row) {
         if (e.computed[row] == 0) continue;
-        for (size_t i = row * s.width; i < (row + 1) * s.width; ++i) f(i, floor_of(e, row));
+        for (size_t i = row * s.width; i < (row + 1) * s.width; ++i)
+          f(i, s.floor_at(e, got.dtype, row, i));
       }
     };
     for_each([&](size_t i, double least) {
@@ -182,9 +206,14 @@ std::string compare(const Results& got, const Expected& e, ErrorSummary* summary
       const auto value = static_cast<double>((*s.got)[i]);
       const double wanted = (*s.exact)[i];
       if (!wrong.empty()) return;
-      // Beyond f32 there is no number to compare, and an infinity on the way may have met another.
-      if (std::isfinite(wanted) && std::abs(wanted) > static_cast<double>(FLT_MAX)) {
-        if (std::isfinite(value)) wrong = describe(s.name, i, value, wanted, INFINITY, 0);
+      // Beyond its type there is no number to compare. Beyond f32, an infinity on the way may have
+      // met another.
+      const double largest = largest_number(s.dtype);
+      if (std::isfinite(wanted) && std::abs(wanted) > largest) {
+        const bool is_close = std::abs(wanted) < (1 + 2 * least) * largest;
+        const bool is_right =
+            s.dtype == FOVEA_F16 ? value == std::copysign(INFINITY, wanted) : !std::isfinite(value);
+        if (!is_right && !is_close) wrong = describe(s.name, i, value, wanted, INFINITY, 0);
         return;
       }
       bool equal = false;

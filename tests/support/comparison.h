@@ -13,9 +13,10 @@
 
 namespace fovea::test {
 
-// What a call should give: in double, with magnitudes, and in plain f32.
+// What a call should give: in double, with magnitudes, and by the plain evaluation.
 struct Expected : ReferenceResult {
   ReferenceResult plain;
+  bool transforms_scores = false, transforms_values = false;  // rows of q or k; of v
 };
 
 // Errors of many numbers: the largest, and the root of the mean square of the shares that they are
@@ -33,7 +34,7 @@ class ErrorTally {
   int64_t count_ = 0;
 };
 
-// Of the kernel and of plain f32.
+// Of the kernel and of the plain evaluation.
 struct ErrorSummary {
   ErrorTally out, plain_out, lse, plain_lse, row_max, plain_row_max, row_sum, plain_row_sum;
   ErrorTally probabilities, plain_probabilities;

@@ -93,23 +93,23 @@ void Problem::allocate_() {
   const int64_t stored_kv = s.unreadable_tail ? s.kv_len_of(0) : -1;
   if (s.packed) {
     const int64_t heads = s.heads + 2 * s.kv_heads, row = heads * d_qk, rows = s.q_rows;
-    const auto memory =
-        std::make_shared<GuardedMemory>(static_cast<size_t>(s.batch * rows * row) * 4, s.q.edge);
+    const auto memory = std::make_shared<GuardedMemory>(
+        static_cast<size_t>(s.batch * rows * row * element_size(dtype())), s.q.edge);
     const std::array<int64_t, 4> stride = {rows * row, d_qk, row, 1};
-    q = {memory, 0, {s.batch, s.heads, rows, d_qk}, stride};
-    k = {memory, s.heads * d_qk, {s.batch, s.kv_heads, rows, d_qk}, stride};
-    v = {memory, (s.heads + s.kv_heads) * d_qk, {s.batch, s.kv_heads, rows, d_qk}, stride};
+    q = {dtype(), memory, 0, {s.batch, s.heads, rows, d_qk}, stride};
+    k = {dtype(), memory, s.heads * d_qk, {s.batch, s.kv_heads, rows, d_qk}, stride};
+    v = {dtype(), memory, (s.heads + s.kv_heads) * d_qk, {s.batch, s.kv_heads, rows, d_qk}, stride};
   } else {
-    q = {{s.batch, s.heads, s.q_rows, d_qk}, s.q, stored_q};
-    k = {{s.batch, s.kv_heads, s.kv_rows, d_qk}, s.k, stored_kv};
-    v = {{s.batch, s.kv_heads, s.kv_rows, d_v}, s.v, stored_kv};
+    q = {dtype(), {s.batch, s.heads, s.q_rows, d_qk}, s.q, stored_q};
+    k = {dtype(), {s.batch, s.kv_heads, s.kv_rows, d_qk}, s.k, stored_kv};
+    v = {dtype(), {s.batch, s.kv_heads, s.kv_rows, d_v}, s.v, stored_kv};
   }
-  out = {{s.batch, s.heads, s.q_rows, d_v}, s.out, stored_q};
-  if (s.wants_lse) lse = {{s.batch, s.heads, s.q_rows, 1}, s.lse, stored_q};
-  if (s.wants_row_max) row_max = {{s.batch, s.heads, s.q_rows, 1}, s.row_max, stored_q};
-  if (s.wants_row_sum) row_sum = {{s.batch, s.heads, s.q_rows, 1}, s.row_sum, stored_q};
+  out = {dtype(), {s.batch, s.heads, s.q_rows, d_v}, s.out, stored_q};
+  if (s.wants_lse) lse = {FOVEA_F32, {s.batch, s.heads, s.q_rows, 1}, s.lse, stored_q};
+  if (s.wants_row_max) row_max = {FOVEA_F32, {s.batch, s.heads, s.q_rows, 1}, s.row_max, stored_q};
+  if (s.wants_row_sum) row_sum = {FOVEA_F32, {s.batch, s.heads, s.q_rows, 1}, s.row_sum, stored_q};
   if (s.wants_probabilities)
-    probabilities = {{s.batch, s.heads, s.q_rows, s.kv_rows}, s.probabilities, stored_q};
+    probabilities = {FOVEA_F32, {s.batch, s.heads, s.q_rows, s.kv_rows}, s.probabilities, stored_q};
 
   exec.size = sizeof(exec);
   exec.threads = s.threads;
@@ -198,6 +198,7 @@ Results Problem::results() const {
   r.rows = setup_.q_rows;
   r.d_v = kernel_.info().d_v;
   r.keys = setup_.kv_rows;
+  r.dtype = dtype();
   for (const NamedOutput& output : wanted_outputs_()) {
     const int64_t width = output.tensor->view().extent[3];
     std::vector<float>& dense = r.*output.dense;
@@ -225,8 +226,8 @@ std::string Problem::foreign_write_() const {
       for (int64_t h = 0; h < setup_.heads; ++h) {
         for (int64_t i = 0; i < setup_.q_len_of(b); ++i) {
           for (int64_t d = 0; d < written_(output, b); ++d) {
-            const auto* element = reinterpret_cast<const unsigned char*>(&t.at(b, h, i, d));
-            std::fill_n(bytes.begin() + (element - t.memory()->data()), 4, 0xff);
+            std::fill_n(bytes.begin() + (t.at(b, h, i, d).address() - t.memory()->data()),
+                        element_size(t.view().dtype), 0xff);
           }
         }
       }

@@ -13,11 +13,12 @@
 
 namespace fovea::test {
 
-// What a call wrote, dense: out [B, Hq, Sq, d_v], lse, row_max and row_sum [B, Hq, Sq],
+// What a call wrote, dense and as f32: out [B, Hq, Sq, d_v], lse, row_max and row_sum [B, Hq, Sq],
 // probabilities [B, Hq, Sq, Skv] (empty if not wanted). What is not to be written keeps the fill
 // pattern.
 struct Results {
   int64_t batch = 0, heads = 0, rows = 0, d_v = 0, keys = 0;
+  fovea_dtype dtype = FOVEA_F32;  // that `out` was rounded to
   std::vector<float> out, lse, row_max, row_sum, probabilities;
 
   size_t row(int64_t b, int64_t h, int64_t i) const {
@@ -34,7 +35,7 @@ struct Results {
 // Empty if all bits are equal, else the first difference.
 std::string bit_difference(const Results& got, const Results& expected);
 
-// The value of element (b, h, row, d).
+// The value of element (b, h, row, d), before it is rounded to the type of the tensor.
 using Element = std::function<double(int64_t, int64_t, int64_t, int64_t)>;
 
 class Problem {
@@ -64,6 +65,9 @@ class Problem {
 
   const TestKernel& kernel() const { return kernel_; }
   const CallSetup& setup() const { return setup_; }
+  fovea_dtype dtype() const { return kernel_.dtype(); }
+  // A number as `out` holds it.
+  float rounded(double x) const { return rounded_to(dtype(), static_cast<float>(x)); }
   std::string text() const;  // all that is needed to see the case
 
   StridedTensor q, k, v, out, lse, row_max, row_sum, probabilities;

@@ -33,9 +33,10 @@ Layout random_layout(Random& random, bool may_share) {
   return layout;
 }
 
-StridedTensor::StridedTensor(const std::array<int64_t, 4>& extent, const Layout& layout,
-                             int64_t stored_rows) {
-  view_.dtype = FOVEA_F32;
+StridedTensor::StridedTensor(fovea_dtype dtype, const std::array<int64_t, 4>& extent,
+                             const Layout& layout, int64_t stored_rows) {
+  const int64_t size = element_size(dtype);
+  view_.dtype = dtype;
   std::copy(extent.begin(), extent.end(), view_.extent);
   view_.stride[3] = layout.last_stride;
   const bool has_elements =
@@ -60,20 +61,20 @@ StridedTensor::StridedTensor(const std::array<int64_t, 4>& extent, const Layout&
   const bool is_stored = has_elements && stored[2] > 0;
   // Rows that are not stored still belong to the tensor.
   const int64_t missing = (extent[2] - stored[2]) * std::abs(view_.stride[2]);
-  memory_ = std::make_shared<GuardedMemory>(is_stored ? static_cast<size_t>(last) * 4 : 0,
-                                            layout.edge, static_cast<size_t>(layout.distance) * 4,
-                                            static_cast<size_t>(missing) * 4);
-  view_.data = memory_->data() + (is_stored ? first * 4 : 0);
+  memory_ = std::make_shared<GuardedMemory>(
+      is_stored ? static_cast<size_t>(last * size) : 0, layout.edge,
+      static_cast<size_t>(layout.distance * size), static_cast<size_t>(missing * size));
+  view_.data = memory_->data() + (is_stored ? first * size : 0);
 }
 
-StridedTensor::StridedTensor(std::shared_ptr<GuardedMemory> memory, int64_t first,
-                             const std::array<int64_t, 4>& extent,
+StridedTensor::StridedTensor(fovea_dtype dtype, std::shared_ptr<GuardedMemory> memory,
+                             int64_t first, const std::array<int64_t, 4>& extent,
                              const std::array<int64_t, 4>& stride)
     : memory_(std::move(memory)) {
-  view_.dtype = FOVEA_F32;
+  view_.dtype = dtype;
   std::copy(extent.begin(), extent.end(), view_.extent);
   std::copy(stride.begin(), stride.end(), view_.stride);
-  view_.data = memory_->data() + first * 4;
+  view_.data = memory_->data() + first * element_size(dtype);
 }
 
 }  // namespace fovea::test

@@ -4,6 +4,7 @@
 #include <fovea/dsl/reference.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace fovea::test {
 namespace {
@@ -26,10 +27,11 @@ double table_entry(const Parameter& parameter, const fovea_table& table,
   return static_cast<const int32_t*>(table.data)[offset];
 }
 
-float* float_entry(const Parameter& parameter, const fovea_table& table,
-                   const std::vector<int64_t>& indices) {
-  if (!parameter.type.is_float()) return nullptr;
-  return const_cast<float*>(static_cast<const float*>(table.data)) + offset_of(table, indices);
+StoredElement float_entry(const Parameter& parameter, const fovea_table& table,
+                          const std::vector<int64_t>& indices) {
+  if (!parameter.type.is_float()) throw std::logic_error(parameter.name + " holds no floats");
+  auto* first = const_cast<float*>(static_cast<const float*>(table.data));
+  return {first + offset_of(table, indices), FOVEA_F32};
 }
 
 void rearrange_tables(const Problem& from, Problem& to, const SourceIndex& source,

@@ -16,9 +16,9 @@ namespace fovea::test {
 double table_entry(const Parameter& parameter, const fovea_table& table,
                    const std::vector<int64_t>& indices);
 
-// A writable place of a table that holds floats; nullptr: it holds integers.
-float* float_entry(const Parameter& parameter, const fovea_table& table,
-                   const std::vector<int64_t>& indices);
+// A writable place of a table that holds floats.
+StoredElement float_entry(const Parameter& parameter, const fovea_table& table,
+                          const std::vector<int64_t>& indices);
 
 // Gives `to` the tables of `from`, rearranged: entry i along an axis is the one at source(axis, i)
 // of the old table (clamped), and the axis has `extent(axis, old extent)` of them.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test_kernel.h"
 
+#include <fovea/dsl/half_precision.h>
 #include <fovea/dsl/register.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <ostream>
 #include <stdexcept>
 
@@ -33,6 +35,15 @@ const Variant& TestKernel::declaration() const {
     return v;
   }
   throw std::logic_error("the test program lacks the declaration of " + variant_name());
+}
+
+double TestKernel::rounding(double size) const {
+  if (dtype() == FOVEA_F32) return 0;
+  return 3 * unit_roundoff(dtype()) * std::max(std::abs(size), smallest_normal(dtype()));
+}
+
+bool TestKernel::multiplies_bf16() const {
+  return dtype() == FOVEA_BF16 && std::string(target().name).find("bf16") != std::string::npos;
 }
 
 bool TestKernel::has_score_steps() const { return !declaration().score_steps().empty(); }

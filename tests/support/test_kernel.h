@@ -24,6 +24,12 @@ struct TestKernel {
   const fovea_variant_info& variant() const { return library->variants[info().variant]; }
   const fovea_target_info& target() const { return library->targets[info().target]; }
   std::string variant_name() const { return variant().name; }
+  fovea_dtype dtype() const { return info().dtype; }  // of q, k, v and out
+  // What a number of this size may be off by, beside the f32 arithmetic: the output is rounded, and
+  // so are the weights on the way to it.
+  double rounding(double size) const;
+  // Products are made of bf16 numbers as they are: a subnormal one counts as 0.
+  bool multiplies_bf16() const;
   bool has_score_steps() const;
   // The declaration that the kernel was generated from.
   const Variant& declaration() const;
@@ -35,7 +41,7 @@ std::vector<const fovea_library_info*> tested_libraries();
 // Every kernel of every library, restricted by `wanted`.
 std::vector<TestKernel> kernels_where(const std::function<bool(const TestKernel&)>& wanted);
 std::vector<TestKernel> all_kernels();
-// One a target of this variant and these head dimensions.
+// One a target and type of this variant and these head dimensions.
 std::vector<TestKernel> kernels_of(const std::string& variant, int d_qk, int d_v);
 std::vector<TestKernel> kernels_of(const std::string& variant);
 

@@ -32,7 +32,7 @@ TEST_P(AlignCausal, Row25BothAlignmentsCanBeHad) {
   setup.q_offset = {0};
   Problem top_left(GetParam(), setup);
   expect_means(top_left, {1, 1.5});
-  if (GetParam().info().d_qk > 64) return;
+  if (GetParam().info().d_qk > 64 || GetParam().dtype() == FOVEA_BF16) return;
   CallSetup large = setup_of(32, 1024, 12, 12);
   large.batch = 4;
   Problem problem(GetParam(), large);

@@ -52,7 +52,8 @@ TEST_P(GarbageFull, Row11SlotsPastTheLengthMayHoldNan) {
   setup.kv_len = {13};
   Random random("row 11", 0);
   Problem poisoned(GetParam(), setup, random);
-  ASSERT_TRUE(std::isnan(poisoned.k.at(0, 0, 13)) && std::isnan(poisoned.v.at(0, 0, 15)));
+  for (const float x : {poisoned.k.at(0, 0, 13), poisoned.v.at(0, 0, 15)})
+    ASSERT_TRUE(std::isnan(x));
   const Results got = poisoned.checked_run();
   for (int64_t row = 13; row < 16; ++row)
     for (int64_t d = 0; d < 64; ++d) poisoned.k.at(0, 0, row, d) = poisoned.v.at(0, 0, row, d) = 0;

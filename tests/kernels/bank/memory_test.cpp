@@ -24,7 +24,7 @@ size_t workspace_of(const TestKernel& kernel, CallSetup setup) {
   // Addresses of their own for the output; that of the inputs is shared by all rows.
   const GuardedMemory addresses(
       0, Edge::End, 0,
-      static_cast<size_t>(setup.heads * q_rows * kernel.info().d_v) * sizeof(float));
+      static_cast<size_t>(setup.heads * q_rows * kernel.info().d_v * element_size(kernel.dtype())));
   problem.call.out.data = addresses.data();
   problem.call.out.stride[1] = q_rows * kernel.info().d_v;
   problem.call.q.extent[2] = problem.call.out.extent[2] = q_rows;
@@ -81,6 +81,7 @@ TEST_P(MemoryMasked, Row148AMaskCostsNoScratchOfItsOwn) {
   EXPECT_EQ(workspace_of(GetParam(), setup), masked);
   for (const TestKernel& full : kernels_of("full", 64, 64)) {
     if (full.info().target != GetParam().info().target) continue;
+    if (full.dtype() != GetParam().dtype()) continue;
     // At most two more tiles of scores a worker.
     const size_t tile = static_cast<size_t>(GetParam().info().block_rows) * 128 * sizeof(float);
     EXPECT_LE(masked, workspace_of(full, setup) + 10 * 2 * tile);
@@ -108,10 +109,10 @@ TEST_P(MemoryAlias, Row149AnOutputOverKeysOrValuesIsRefused) {
   const Results expected = Problem(problem, setup).checked_run();
   for (const auto& [name, tensor] :
        {std::pair{"overlaps k", &problem.k}, {"overlaps v", &problem.v}}) {
-    problem.call.out.data = &tensor->at(0, 0, 69);  // by one row
+    problem.call.out.data = tensor->at(0, 0, 69).address();  // by one row
     expect_refused(problem, FOVEA_INVALID_ARGUMENT, name);
   }
-  problem.call.out.data = &problem.q.at(0, 0, 1);
+  problem.call.out.data = problem.q.at(0, 0, 1).address();
   expect_refused(problem, FOVEA_INVALID_ARGUMENT, "overlaps q");
   problem.call.out = problem.out.view();
   EXPECT_EQ(bit_difference(problem.checked_run(), expected), "") << "an input was written to";
