@@ -78,7 +78,7 @@ TEST_P(Targets, TheBestOneRunsWithoutBeingAsked) {
   int32_t preference = -1;
   for (const TestKernel& k :
        kernels_of(GetParam().variant_name(), GetParam().info().d_qk, GetParam().info().d_v)) {
-    if (k.dtype() != GetParam().dtype()) continue;
+    if (k.library != GetParam().library || k.dtype() != GetParam().dtype()) continue;
     if (k.target().preference <= preference || !why_not_runnable(k.target()).empty()) continue;
     best = k.info().name;
     preference = k.target().preference;

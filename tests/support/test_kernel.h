@@ -28,7 +28,7 @@ struct TestKernel {
   // What a number of this size may be off by, beside the f32 arithmetic: the output is rounded, and
   // so are the weights on the way to it.
   double rounding(double size) const;
-  // Products are made of bf16 numbers as they are: a subnormal one counts as 0.
+  // Products are made of bf16 numbers as they are: a subnormal one may count as 0.
   bool multiplies_bf16() const;
   bool has_score_steps() const;
   // The declaration that the kernel was generated from.
