@@ -53,9 +53,13 @@ TEST_P(Accuracy, RandomCalls) {
   struct Pair {
     const ErrorTally &kernel, &plain;
   };
+  EXPECT_LE(errors.out.typical(), 2 * errors.plain_out.typical()) << errors.text();
+  // Products of bf16 numbers are exact in f32, and plain sums of them nearly so: better than f32
+  // calls can be, and than a kernel that scales its queries first. The floor stands for both.
+  if (GetParam().dtype() != FOVEA_F32) return;
   for (const Pair& p :
-       {Pair{errors.out, errors.plain_out}, Pair{errors.lse, errors.plain_lse},
-        Pair{errors.row_max, errors.plain_row_max}, Pair{errors.row_sum, errors.plain_row_sum},
+       {Pair{errors.lse, errors.plain_lse}, Pair{errors.row_max, errors.plain_row_max},
+        Pair{errors.row_sum, errors.plain_row_sum},
         Pair{errors.probabilities, errors.plain_probabilities}}) {
     EXPECT_LE(p.kernel.typical(), 2 * p.plain.typical()) << errors.text();
   }

@@ -76,8 +76,10 @@ struct Series {
   ErrorTally *errors, *plain_errors;
 
   double magnitude_at(size_t i) const {
-    return std::max(magnitude != nullptr ? (*magnitude)[i] : std::abs((*exact)[i]),
-                    smallest_magnitude);
+    const double size = magnitude != nullptr ? (*magnitude)[i] : std::abs((*exact)[i]);
+    // Below that f16 has subnormal numbers only; what is exactly 0 is 0.
+    if (dtype == FOVEA_F16 && size != 0) return std::max(size, smallest_normal(dtype));
+    return std::max(size, smallest_magnitude);
   }
   // Of a score, of the weight that comes from it, of sums, and of what is kept in 16 bits: see
   // above.
