@@ -10,7 +10,7 @@ namespace fovea::test {
 namespace {
 
 // Of an LSE, which went through powers of two.
-constexpr double few_roundings = 4 * 0x1p-24;
+constexpr double few_roundings = 8 * 0x1p-24;
 
 bool is_half(const TestKernel& kernel) { return kernel.dtype() != FOVEA_F32; }
 
