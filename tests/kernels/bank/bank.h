@@ -7,8 +7,8 @@
 // Uniform weights: queries are zero and key j holds the value j + 1 in every feature, so that an
 // output row is the mean of the visible key numbers, and any lost, doubled or foreign key shows.
 //
-// Calls of f16 and bf16 take part where their numbers can be held; answers are rounded to their type.
-// SPDX-License-Identifier: Apache-2.0
+// Calls of f16 and bf16 take part where their numbers can be held; answers are rounded to their
+// type. SPDX-License-Identifier: Apache-2.0
 #ifndef FOVEA_TESTS_KERNELS_BANK_BANK_H
 #define FOVEA_TESTS_KERNELS_BANK_BANK_H
 
@@ -45,8 +45,8 @@ Element rows_in_first_feature(std::vector<double> values);
 Element constant(double value);
 Element copy_of(const StridedTensor& tensor);
 
-// Every feature of a row is this number, rounded to the type of the call; NaN in `expected` is a number nobody knows. A row
-// that sees no key has the mean `empty` (output 0, LSE -infinity).
+// Every feature of a row is this number, rounded to the type of the call; NaN in `expected` is a
+// number nobody knows. A row that sees no key has the mean `empty` (output 0, LSE -infinity).
 inline constexpr double empty = -1e300;
 void expect_rows(const Problem& problem, const Results& got, const std::vector<double>& expected);
 // Runs with uniform weights. The keys must be few enough for their numbers to be exact.
