@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures the tables of docs/benchmarks.md and of the README anew and writes them there: bash scripts/benchmarks.sh [--quick]
-# About 25 minutes, on a machine with nothing else to do; --quick takes about 3, with fewer shapes. Peers that are installed
+# About 20 minutes, on a machine with nothing else to do; --quick takes about 3, with fewer shapes. Peers that are installed
 # (scripts/peers.sh) are measured, too.
 # Environment: FOVEA_PRESET (release) is the CMake preset.
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$root"
 # shellcheck source=scripts/steps.sh
 . "$root/scripts/steps.sh"
 preset=${FOVEA_PRESET:-release}
-lengths='512|2048' long='4096|8192' dims='64|128' types=f32,bf16,f16 rounds=9 seconds=1.5
+lengths='512|2048' long='4096|8192' dims='64|128' types=f32,bf16,f16 rounds=7 seconds=1
 case "${1:-}" in
   "") ;;
   --quick) lengths=2048 long='' dims=64 types=f32,bf16 rounds=5 seconds=1 ;;

@@ -55,11 +55,13 @@ class PrefillBuilder {
       return p_.queries.steps.empty() ? stored({qi, feature})
                                       : Expr(p_.queries.steps.back().row(qi, feature));
     };
-    p_.query.scaled = Func("query");
-    p_.query.scaled(qi, d) = row(d) * c_.query_scale();
-    if (!p_.tiling.dot_pairs) return;
-    p_.query.pairs = Func("query_pairs");
-    p_.query.pairs(qi, d) = pair_of_rounded(row(2 * d), row(2 * d + 1));
+    if (p_.tiling.dot_pairs) {
+      p_.query.pairs = Func("query_pairs");
+      p_.query.pairs(qi, d) = pair_of_rounded(row(2 * d), row(2 * d + 1));
+    } else {
+      p_.query.scaled = Func("query");
+      p_.query.scaled(qi, d) = row(d) * c_.query_scale();
+    }
   }
 
   // A sink is a key that was seen before all others and had no value.
@@ -207,10 +209,15 @@ class PrefillBuilder {
     const RDom& f = p_.inspected_features;
     p_.inspected_product = Func("product_inspected");
     p_.inspected_product(qi, j, block) = 0.0f;
+    // Of the rows that the state was made from: q itself may be gone, where the output takes its
+    // place.
+    const Expr query = p_.tiling.dot_pairs
+                           ? entry_of_pair(p_.query.pairs(qi, f / 2), f % 2) * c_.query_scale()
+                           : Expr(p_.query.scaled(qi, f));
     p_.inspected_product(qi, j, block) +=
-        p_.query.scaled(qi, f) * (p_.inspected_keys.steps.empty()
-                                      ? widen(p_.inputs.k(f, stored))
-                                      : Expr(p_.inspected_keys.steps.back().row(f, j, block)));
+        query * (p_.inspected_keys.steps.empty()
+                     ? widen(p_.inputs.k(f, stored))
+                     : Expr(p_.inspected_keys.steps.back().row(f, j, block)));
     Expr score = score_at(c_, p_.inspected_product(qi, j, block), c_.binder_at(qi, key),
                           c_.variant.score_chain());
     Expr weight;

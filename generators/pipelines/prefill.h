@@ -43,11 +43,11 @@ struct PrefillInputs {
 
 PrefillInputs make_prefill_inputs(const Variant& variant, const PrefillTiling& tiling);
 
-// The query rows of the tile after all transforms, transposed so that rows are vector lanes.
+// The query rows of the tile after all transforms, transposed so that rows are vector lanes: one
+// form or the other.
 struct QueryRows {
   Halide::Func scaled;  // (qi, d): times the scale
-  Halide::Func pairs;   // (qi, feature pair): not scaled, which would round once more; undefined
-                        // where no pairs are multiplied
+  Halide::Func pairs;   // (qi, feature pair): not scaled, which would round once more
 };
 
 // The least and the largest value that a table entry of the mask takes over the keys of a block

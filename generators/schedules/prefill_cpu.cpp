@@ -336,7 +336,7 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   }
   schedule_query_rows(p.queries, s, p.tiling.d_qk);
   schedule_query_rows(p.output_rows, s, d_v);
-  schedule_rows_as_lanes(p.query.scaled, s, p.tiling.d_qk);
+  if (p.query.scaled.defined()) schedule_rows_as_lanes(p.query.scaled, s, p.tiling.d_qk);
   if (p.query.pairs.defined()) schedule_rows_as_lanes(p.query.pairs, s, p.tiling.d_qk / 2);
   for (EntryBounds& e : p.row_entries) {
     for (Func f : {e.low, e.high}) f.compute_root();

@@ -143,7 +143,9 @@ TEST_P(HalfPlain, ScoresBeyondTheRangeOfF16) {
     const bool differ = apart != 0 && d_qk > 1;
     const Results got = problem.checked_run();
     EXPECT_EQ(got.at(0, 0, 0), differ ? 3.0f : 2.0f);
-    EXPECT_NEAR(got.lse[0], differ ? score + 256 : score + std::log(2.0), few_roundings * score);
+    // All summands have one sign and nearly one size, so their roundings add up.
+    const double roundings = few_roundings + static_cast<double>(d_qk) * 0x1p-24;
+    EXPECT_NEAR(got.lse[0], differ ? score + 256 : score + std::log(2.0), roundings * score);
   }
 }
 
