@@ -125,10 +125,6 @@ Expr pair_of_weights(const Expr& first, const Expr& second) {
   return joined(rounded(first), rounded(second));
 }
 
-Expr entry_of_pair(const Expr& pair, const Expr& which) {
-  return reinterpret(Float(32), select(which == 0, pair << 16, pair & word(0xffff0000u)));
-}
-
 Expr dot_pair(const Expr& a, const Expr& b) {
   return Halide::Internal::Call::make(Float(32), dot_pair_name, {a, b},
                                       Halide::Internal::Call::PureExtern);

@@ -31,9 +31,6 @@ Halide::Expr pair_of_rounded(const Halide::Expr& first, const Halide::Expr& seco
 // The same for numbers that are NaN or not below 0: half the instructions. Ties go up.
 Halide::Expr pair_of_weights(const Halide::Expr& first, const Halide::Expr& second);
 
-// One of the two numbers of a pair, as f32: the first for 0, the second for 1.
-Halide::Expr entry_of_pair(const Halide::Expr& pair, const Halide::Expr& which);
-
 // first * first + second * second of two pairs, in f32. lowering/dot_pairs.h turns it into code.
 inline constexpr const char* dot_pair_name = "fovea_dot_pair";
 Halide::Expr dot_pair(const Halide::Expr& a, const Halide::Expr& b);

@@ -204,22 +204,31 @@ class PrefillBuilder {
     const int bk = p_.tiling.key_block, features = p_.tiling.feature_group;
     AttentionState& a = p_.states[0];
     p_.inspected_keys = make_key_rows(c_, "keys_inspected", true);
-    p_.inspected_features = RDom(0, p_.tiling.d_qk, "features_inspected");
+    // Multiplied as in the blocks, in the same order, so that a score meets its own maximum; and of
+    // the rows that the state was made from: q itself may be gone, where the output takes its
+    // place.
+    const bool pairs = p_.tiling.dot_pairs;
+    p_.inspected_features = RDom(0, p_.tiling.d_qk / (pairs ? 2 : 1), "features_inspected");
     const Expr key = block * bk + j, stored = Halide::min(key, p_.inputs.kv_len - 1);
     const RDom& f = p_.inspected_features;
+    const bool transformed = !p_.inspected_keys.steps.empty();
+    const auto key_entry = [&](const Expr& feature) -> Expr {
+      return transformed ? Expr(p_.inspected_keys.steps.back().row(feature, j, block))
+                         : Expr(p_.inputs.k(feature, stored));
+    };
     p_.inspected_product = Func("product_inspected");
     p_.inspected_product(qi, j, block) = 0.0f;
-    // Of the rows that the state was made from: q itself may be gone, where the output takes its
-    // place.
-    const Expr query = p_.tiling.dot_pairs
-                           ? entry_of_pair(p_.query.pairs(qi, f / 2), f % 2) * c_.query_scale()
-                           : Expr(p_.query.scaled(qi, f));
-    p_.inspected_product(qi, j, block) +=
-        query * (p_.inspected_keys.steps.empty()
-                     ? widen(p_.inputs.k(f, stored))
-                     : Expr(p_.inspected_keys.steps.back().row(f, j, block)));
-    Expr score = score_at(c_, p_.inspected_product(qi, j, block), c_.binder_at(qi, key),
-                          c_.variant.score_chain());
+    Expr product = p_.inspected_product(qi, j, block);
+    if (pairs) {
+      const Expr first = key_entry(2 * f), second = key_entry(2 * f + 1);
+      p_.inspected_product(qi, j, block) +=
+          dot_pair(p_.query.pairs(qi, f),
+                   transformed ? pair_of_rounded(first, second) : pair_of_stored(first, second));
+      product = product * c_.query_scale();
+    } else {
+      p_.inspected_product(qi, j, block) += p_.query.scaled(qi, f) * widen(key_entry(f));
+    }
+    Expr score = score_at(c_, product, c_.binder_at(qi, key), c_.variant.score_chain());
     Expr weight;
     if (c_.softmax) {
       if (c_.natural_units) score = score * log2_e;
