@@ -86,6 +86,7 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int shared
 
 WorkerProcess::~WorkerProcess() {
   if (!alive()) return;
+  kill(-pid_, SIGCONT);
   shutdown(socket_, SHUT_RDWR);
   const auto begin = std::chrono::steady_clock::now();
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
@@ -120,6 +121,7 @@ std::string WorkerProcess::end_(const std::string& why) {
 nlohmann::ordered_json WorkerProcess::ask(const nlohmann::ordered_json& request, double timeout_s) {
   using Clock = std::chrono::steady_clock;
   if (!alive()) throw Unavailable("its process is gone");
+  kill(-pid_, SIGCONT);
   const std::string line = request.dump() + "\n";
   for (size_t sent = 0; sent < line.size();) {
     const ssize_t n = send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
@@ -143,7 +145,10 @@ nlohmann::ordered_json WorkerProcess::ask(const nlohmann::ordered_json& request,
   received_.erase(0, end + 1);
   try {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(answer);
-    if (json.is_object()) return json;
+    if (json.is_object()) {
+      kill(-pid_, SIGSTOP);
+      return json;
+    }
   } catch (const nlohmann::ordered_json::exception&) {
   }
   throw Unavailable(end_(fmt::format("answered '{}', not a JSON object", answer.substr(0, 60))));

@@ -24,8 +24,10 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // The answer. Throws Unavailable, after which the worker is gone: no answer in time, an end of
-  // the process, an answer that is no JSON object.
+  // The answer. Between two requests the process is stopped: idle threads of some libraries spin
+  // for hundreds of milliseconds, on CPUs that others are being measured on. Throws Unavailable,
+  // after which the worker is gone: no answer in time, an end of the process, an answer that is no
+  // JSON object.
   nlohmann::ordered_json ask(const nlohmann::ordered_json& request, double timeout_s);
 
   bool alive() const { return pid_ > 0; }
