@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 
 namespace fovea {
 namespace {
 
+using Halide::Expr;
 using Halide::Func;
 using Halide::RVar;
 using Halide::TailStrategy;
@@ -238,6 +240,24 @@ void schedule_probabilities(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   p.inspected_product.update().reorder(qi, p.inspected_features.x, j, block).vectorize(qi, s.lanes);
 }
 
+// Whether the mask asks tables about keys: their entries are then looked through for every block of
+// rows.
+bool asks_tables_about_keys(const Expr& mask) {
+  struct Find : Halide::Internal::IRGraphVisitor {
+    using Halide::Internal::IRGraphVisitor::visit;
+    void visit(const Halide::Internal::Call* op) override {
+      if (std::string_view(op->name).starts_with(table_prefix)) {
+        for (const Expr& argument : op->args)
+          found = found || Halide::Internal::expr_uses_var(argument, "k");
+      }
+      Halide::Internal::IRGraphVisitor::visit(op);
+    }
+    bool found = false;
+  } find;
+  mask.accept(&find);
+  return find.found;
+}
+
 // Features of a query that meet those of a key: all of them, or those of one slice.
 int slice_of(const Variant& variant, int d_qk) { return d_qk / variant.slice_count(); }
 
@@ -254,11 +274,13 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   s.lanes = target.vector_bytes / 4;
   s.key_block = 128;
   const bool masked = !Halide::Internal::is_const_one(variant.mask());
-  const bool transformed = !variant.key_steps().empty() || !variant.value_steps().empty();
+  // Work for each block of rows that its size does not change.
+  const bool shared_work = !variant.key_steps().empty() || !variant.value_steps().empty() ||
+                           asks_tables_about_keys(variant.mask());
   if (target.vector_registers >= 32) {
     // Sixteen accumulators. Two row vectors take half the loads of one; where a mask has an edge,
     // fewer rows along it are worth more.
-    s.row_vectors = masked && !transformed && element == Element::F32 ? 1 : 2;
+    s.row_vectors = masked && !shared_work && element == Element::F32 ? 1 : 2;
     s.key_tile = 16 / s.row_vectors;
     s.feature_group = s.row_vectors == 1 ? largest_divisor(d_v, {16, 8, 4, 2, 1})
                                          : largest_divisor(d_v, {8, 4, 2, 1});
@@ -273,7 +295,7 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
       element == Element::BF16 && multiplies_bf16_pairs(target) && slice_of(variant, d_qk) % 2 == 0;
   // What is done once for a block of keys is done for so many rows at once; along the edge of a
   // mask more rows waste more. Transforms are worth most, and packing of values alone least.
-  if (transformed) {
+  if (shared_work) {
     s.row_tiles = 4;
   } else if (element != Element::F32) {
     s.row_tiles = !masked ? 4 : s.dot_pairs ? 1 : 2;
