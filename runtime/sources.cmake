@@ -4,7 +4,8 @@
 # information: FOVEA_RUNTIME_COMPILE_OPTIONS switches both off, and with that a C program needs no C++ library to link them.
 set(FOVEA_RUNTIME_SOURCES)
 foreach(source IN ITEMS
-    check_call check_lengths check_parameters check_tensors cpu_detect cpu_family entry explain message preference
+    check_call check_lengths check_merge check_parameters check_tensors cpu_detect cpu_family entry explain layout merge
+    merge_row message parallel preference
     prefill prepare scratch selection targets threads views work_item)
   list(APPEND FOVEA_RUNTIME_SOURCES "${CMAKE_CURRENT_LIST_DIR}/src/${source}.cpp")
 endforeach()

@@ -10,21 +10,6 @@
 namespace fovea::detail {
 namespace {
 
-// Copies a structure of an older or the present version and zeroes what it lacks.
-fovea_status complete(const char* name, const void* from, size_t first_size, size_t size,
-                      void* to) {
-  uint32_t stated = 0;
-  memcpy(&stated, from, sizeof(stated));  // every structure begins with its size
-  if (stated < first_size || stated > size) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "%s.size = %" PRIu32 ": allowed: %zu to %zu; set it to sizeof(fovea_%s)", name,
-                stated, first_size, size, name);
-  }
-  memcpy(to, from, stated);
-  if (stated < size) memset(static_cast<char*>(to) + stated, 0, size - stated);
-  return FOVEA_OK;
-}
-
 bool is_target_name(const fovea_library_info& library, const char* name) {
   if (known_target(name, strlen(name)) >= 0) return true;
   for (int32_t i = 0; i < library.target_count; ++i) {
@@ -36,11 +21,8 @@ bool is_target_name(const fovea_library_info& library, const char* name) {
 fovea_status check_exec(const fovea_library_info& library, Capabilities* capabilities,
                         Problem* problem) {
   const fovea_exec& exec = problem->exec;
-  if (exec.threads < 0) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "exec.threads = %" PRId32 ": allowed: 0 (as many as this process may use) or more",
-                exec.threads);
-  }
+  const fovea_status status = check_threads(exec);
+  if (status != FOVEA_OK) return status;
   if (exec.target != nullptr) {
     capabilities->forced_target = exec.target;
     capabilities->forced_by = "exec.target";
@@ -69,12 +51,7 @@ fovea_status check_exec(const fovea_library_info& library, Capabilities* capabil
     return fail(FOVEA_INVALID_ARGUMENT, "exec.allocator->%s is NULL: set both allocate and release",
                 exec.allocator->allocate == nullptr ? "allocate" : "release");
   }
-  if (exec.stream != nullptr) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "exec.stream = %p: must be NULL, every target of this library is a CPU",
-                exec.stream);
-  }
-  return FOVEA_OK;
+  return check_stream(exec);
 }
 
 fovea_status check_scale(Problem* problem) {
@@ -94,6 +71,33 @@ fovea_status check_scale(Problem* problem) {
 }
 
 }  // namespace
+
+fovea_status complete(const char* name, const void* from, size_t first_size, size_t size,
+                      void* to) {
+  uint32_t stated = 0;
+  memcpy(&stated, from, sizeof(stated));  // every structure begins with its size
+  if (stated < first_size || stated > size) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "%s.size = %" PRIu32 ": allowed: %zu to %zu; set it to sizeof(fovea_%s)", name,
+                stated, first_size, size, name);
+  }
+  memcpy(to, from, stated);
+  if (stated < size) memset(static_cast<char*>(to) + stated, 0, size - stated);
+  return FOVEA_OK;
+}
+
+fovea_status check_threads(const fovea_exec& exec) {
+  if (exec.threads >= 0) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT,
+              "exec.threads = %" PRId32 ": allowed: 0 (as many as this process may use) or more",
+              exec.threads);
+}
+
+fovea_status check_stream(const fovea_exec& exec) {
+  if (exec.stream == nullptr) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT,
+              "exec.stream = %p: must be NULL, every target of this library is a CPU", exec.stream);
+}
 
 fovea_status check_library(const fovea_library_info* library, int32_t variant) {
   if (library == nullptr) return fail(FOVEA_INVALID_ARGUMENT, "library is NULL");

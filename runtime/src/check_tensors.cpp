@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "checks.h"
-#include "views.h"
+#include "layout.h"
 
 namespace fovea::detail {
 namespace {
@@ -21,9 +21,7 @@ struct Field {
   const char* name;
   const fovea_tensor* tensor;
   bool is_output, has_features;  // the last axis is that of features
-  // Known once the layout has been checked: the view, and its first byte and the one past its last.
-  View view;
-  uintptr_t begin, end;
+  Layout layout;                 // known once it has been checked
 };
 
 // q, k, v, out and the extra outputs that the call wants.
@@ -68,45 +66,10 @@ fovea_status check_types(const Problem& problem) {
 }
 
 // What can be said of one tensor alone.
-fovea_status check_layout(Field& field) {
+fovea_status check_alone(Field& field) {
   const fovea_tensor& tensor = *field.tensor;
-  for (int axis = 0; axis < 4; ++axis) {
-    if (tensor.extent[axis] < 0 || tensor.extent[axis] > INT32_MAX) {
-      return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: 0 to %d",
-                  field.name, axis, tensor.extent[axis], INT32_MAX);
-    }
-  }
-  if (field.has_features && tensor.extent[kFeature] > 1 && tensor.stride[kFeature] != 1) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "%s.stride[3] = %" PRId64 ": allowed: 1, features lie next to each other",
-                field.name, tensor.stride[kFeature]);
-  }
-  field.view = tensor_view(field.name, tensor);
-  field.begin = field.end = 0;
-  const View& view = field.view;
-  if (!has_elements(view)) return FOVEA_OK;
-  if (tensor.data == nullptr) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "%s.data is NULL: allowed only without elements, the extents are %" PRId64
-                ", %" PRId64 ", %" PRId64 ", %" PRId64,
-                field.name, tensor.extent[0], tensor.extent[1], tensor.extent[2], tensor.extent[3]);
-  }
-  const int64_t size = view.element_size;
-  if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(size) != 0) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "%s.data = %p: must be a multiple of the element size, %" PRId64 " bytes",
-                field.name, tensor.data, size);
-  }
-  int64_t low = 0;
-  int64_t high = 0;
-  if (!byte_reach(view, &low, &high)) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "%s.stride = %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-                ": with these extents the tensor reaches outside of the address space",
-                field.name, tensor.stride[0], tensor.stride[1], tensor.stride[2], tensor.stride[3]);
-  }
-  field.begin = reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(low);
-  field.end = reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(high);
+  const fovea_status status = check_layout(field.name, tensor, field.has_features, &field.layout);
+  if (status != FOVEA_OK || !has_elements(field.layout.view)) return status;
   for (const int axis : {kRow, kFeature}) {
     const int64_t stride = tensor.stride[axis];
     if (tensor.extent[axis] <= 1 || (stride >= INT32_MIN && stride <= INT32_MAX)) continue;
@@ -114,14 +77,7 @@ fovea_status check_layout(Field& field) {
                 "%s.stride[%d] = %" PRId64 ": supported: %s strides of %d to %d elements",
                 field.name, axis, stride, axis == kRow ? "row" : "key", INT32_MIN, INT32_MAX);
   }
-  if (field.is_output && !elements_are_distinct(view)) {
-    return fail(FOVEA_INVALID_ARGUMENT,
-                "%s.stride = %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-                ": elements of an output must not share memory; each stride must exceed what the "
-                "smaller ones reach",
-                field.name, tensor.stride[0], tensor.stride[1], tensor.stride[2], tensor.stride[3]);
-  }
-  return FOVEA_OK;
+  return field.is_output ? check_distinct(field.name, tensor, field.layout) : FOVEA_OK;
 }
 
 fovea_status check_same(const char* name, const fovea_tensor& tensor, int axis, const char* other,
@@ -182,13 +138,11 @@ fovea_status check_shapes(const Problem& problem) {
 }
 
 fovea_status check_overlap(const Field& output, const Field& other) {
-  // Nearly always: one lies wholly before the other.
-  if (output.end <= other.begin || other.end <= output.begin) return FOVEA_OK;
-  if (are_disjoint(output.view, other.view)) return FOVEA_OK;
+  if (!share_memory(output.layout, other.layout)) return FOVEA_OK;
   const bool out_over_q = strcmp(output.name, "out") == 0 && strcmp(other.name, "q") == 0;
-  if (out_over_q && are_identical(output.view, other.view)) return FOVEA_OK;
+  if (out_over_q && are_identical(output.layout.view, other.layout.view)) return FOVEA_OK;
   return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", output.name,
-              output.view.data, other.name, other.view.data,
+              output.layout.view.data, other.name, other.layout.view.data,
               out_over_q ? "; allowed: no overlap, or exactly q with the same extents and strides"
                          : "; allowed: no overlap");
 }
@@ -231,7 +185,7 @@ fovea_status check_tensors(Problem* problem) {
     if (is_wanted(call, extra)) fields.add(extra.name, call.*extra.field, true, false);
   }
   for (Field& field : fields) {
-    status = check_layout(field);
+    status = check_alone(field);
     if (status != FOVEA_OK) return status;
   }
   problem->batch = call.q.extent[kBatch];

@@ -26,6 +26,14 @@ struct Problem {
 constexpr size_t kFirstCallSize = offsetof(fovea_call, exec) + sizeof(const fovea_exec*);
 constexpr size_t kFirstExecSize = offsetof(fovea_exec, stream) + sizeof(void*);
 
+// Copies a structure of an older or the present version, which begins with its size, and zeroes
+// what it lacks.
+fovea_status complete(const char* name, const void* from, size_t first_size, size_t size, void* to);
+
+// The settings of exec that every entry point looks at.
+fovea_status check_threads(const fovea_exec& exec);
+fovea_status check_stream(const fovea_exec& exec);
+
 // Library row and variant index.
 fovea_status check_library(const fovea_library_info* library, int32_t variant);
 

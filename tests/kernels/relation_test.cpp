@@ -1,6 +1,8 @@
 // relation_test.cpp: relations between calls that follow from the declaration of a variant, over
 // every variant that has them.
 // SPDX-License-Identifier: Apache-2.0
+#include <fovea/fovea.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -282,6 +284,11 @@ bool is_a_plain_sum(const Variant& v) {
   return v.normalizer() == Normalizer::Kind::Weights && !v.divisor().defined();
 }
 
+fovea_partial as_part(Results& results) {
+  return {tensor(results.out.data(), {results.batch, results.heads, results.rows, results.d_v}),
+          lse_tensor(results.lse.data(), results.batch, results.heads, results.rows)};
+}
+
 class Parts : public Relation {};
 FOVEA_FOR_KERNELS(Parts, kernels_whose([](const Variant& v) {
                     const bool can_merge = v.normalizer() == Normalizer::Kind::Softmax &&
@@ -322,21 +329,11 @@ TEST_P(Parts, MergeIntoTheWhole) {
       parts.push_back(part.checked_run());
     }
     Results merged = parts[0];
-    for (size_t row = 0; row < merged.out.size() / static_cast<size_t>(merged.d_v); ++row) {
-      double weight[2] = {1, 1};
-      if (!is_sum) {
-        const double a = parts[0].lse[row], b = parts[1].lse[row], top = std::max(a, b);
-        const double lse =
-            std::isinf(top) ? top : top + std::log(std::exp(a - top) + std::exp(b - top));
-        weight[0] = std::isinf(a) ? 0 : std::exp(a - lse);
-        weight[1] = std::isinf(b) ? 0 : std::exp(b - lse);
-        merged.lse[row] = static_cast<float>(lse);
-      }
-      const auto d_v = static_cast<size_t>(merged.d_v);
-      for (size_t i = row * d_v; i < (row + 1) * d_v; ++i) {
-        merged.out[i] = static_cast<float>(weight[0] * static_cast<double>(parts[0].out[i]) +
-                                           weight[1] * static_cast<double>(parts[1].out[i]));
-      }
+    if (is_sum) {
+      for (size_t i = 0; i < merged.out.size(); ++i) merged.out[i] += parts[1].out[i];
+    } else {
+      const fovea_partial both[] = {as_part(parts[0]), as_part(parts[1])};
+      EXPECT_EQ(merge(both, as_part(merged)).code(), FOVEA_OK) << fovea_last_message();
     }
     EXPECT_EQ(compare(merged, expected_results(whole)), "") << whole.text();
   }

@@ -180,5 +180,22 @@ TEST(Malloc, IsNotCalledWhenAWorkspaceIsGiven) {
 #endif
 }
 
+TEST(Malloc, IsNeverCalledByAMerge) {
+#if FOVEA_TEST_COUNTS_MALLOC
+  std::vector<float> out(2 * 64 * 600, 1), lse(2 * 64, 0);
+  const fovea_partial parts[] = {
+      {tensor(out.data(), {1, 1, 64, 600}), lse_tensor(lse.data(), 1, 1, 64)},
+      {tensor(out.data() + 64 * 600, {1, 1, 64, 600}), lse_tensor(lse.data() + 64, 1, 1, 64)}};
+  Exec exec;
+  exec.threads = 1;
+  const int before = malloc_calls;
+  EXPECT_TRUE(merge(parts, parts[0], &exec).ok());
+  EXPECT_FALSE(merge(parts, -1, parts[0], &exec).ok());
+  EXPECT_EQ(malloc_calls, before);
+#else
+  GTEST_SKIP() << "malloc cannot be counted in this build";
+#endif
+}
+
 }  // namespace
 }  // namespace fovea::test

@@ -142,6 +142,40 @@ typedef struct fovea_call {
   fovea_tensor probabilities;
 } fovea_call;
 
+/* A part of attention: what calls gave for some rows over some of the keys.
+ *
+ *   out [B, H, S, d]   f32, f16 or bf16
+ *   lse [B, H, S, 1]   f32, natural logarithm */
+typedef struct fovea_partial {
+  fovea_tensor out, lse;
+} fovea_partial;
+
+/* Combines parts over disjoint sets of keys into what one call over all those keys gives:
+ *
+ *   lse = ln(sum over parts of e^lse_i),   out = sum over parts of e^(lse_i - lse) * out_i
+ *
+ * The result is a part again. For softmax, with or without a sink (which must be in the lse of one
+ * part only); docs/merging.md tells what to do with sinks and other weights.
+ *
+ * - Any number of parts. A part without keys for a row has lse = -inf there; what its out holds,
+ * NaN included, has no effect. A row without keys in every part (or count = 0) gets out = 0 and lse
+ * = -inf.
+ * - A NaN in out reaches its own row and feature, an lse of NaN or +inf makes its own row NaN, lse
+ *   included. A part whose lse lies more than 745 below the largest weighs 0, which makes NaN of an
+ *   infinity in its out.
+ * - Weights and sums are double; out and lse are rounded once, out to f32 and from there to its
+ * type. A row with keys in one part only keeps that part's bits.
+ * - The same parts in the same order give the same bits, with any number of threads.
+ *
+ * All extents are those of merged->out. Each tensor has a type of its own and any strides, 0 on
+ * batch, head and row of parts included. merged->lse.data may be NULL: not wanted. merged->out may
+ * be exactly one part's out (same data, type, extents and strides) and merged->lse exactly one
+ * part's lse; otherwise the result must not overlap parts or itself. Of exec (NULL: defaults) it
+ * looks at threads, parallel_for and pool; stream must be NULL. A merge of few rows runs on the
+ * calling thread. Nothing is ever allocated. */
+fovea_status fovea_merge(const fovea_partial* parts, int64_t count, const fovea_partial* merged,
+                         const fovea_exec* exec);
+
 /* This thread's last error: the field, its value and what is allowed. Never NULL; empty after a
  * successful call. The text stays valid until this thread's next call into any fovea function. */
 const char* fovea_last_message(void);

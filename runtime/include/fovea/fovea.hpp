@@ -172,6 +172,21 @@ struct Exec : fovea_exec {
   Exec() : fovea_exec() { size = sizeof(fovea_exec); }
 };
 
+/// Combines parts of attention over disjoint sets of keys, see fovea_merge. The result may be one
+/// of the parts.
+///
+///   const fovea_partial parts[] = {{out0, lse0}, {out1, lse1}};
+///   fovea::Status status = fovea::merge(parts, {out, lse});
+inline Status merge(const fovea_partial* parts, std::int64_t count, const fovea_partial& merged,
+                    const fovea_exec* exec = nullptr) {
+  return fovea_merge(parts, count, &merged, exec);
+}
+template <std::size_t N>
+Status merge(const fovea_partial (&parts)[N], const fovea_partial& merged,
+             const fovea_exec* exec = nullptr) {
+  return merge(parts, static_cast<std::int64_t>(N), merged, exec);
+}
+
 /// One attention call: q [B, Hq, Sq, d_qk], k [B, Hkv, Skv, d_qk], v [B, Hkv, Skv, d_v],
 /// out [B, Hq, Sq, d_v]. Everything else (lse and other outputs, scale, lengths, workspace, exec)
 /// is a field to set.

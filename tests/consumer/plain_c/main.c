@@ -9,8 +9,9 @@ static int causal(int q, int k) { return k <= q; }
 int main(void) {
   plain_problem p = plain_make(32, 32);
   const fovea_call call = plain_call(&p);
-  const int failures =
-      plain_report("causal from C99", my_attention_causal(&call, NULL), &p, causal);
+  int failures = plain_report("causal from C99", my_attention_causal(&call, NULL), &p, causal);
+  const fovea_partial part = {call.out, call.lse};
+  failures += fovea_merge(NULL, 0, &part, NULL) != FOVEA_OK || *(const float*)call.out.data != 0;
   plain_free(&p);
   return failures;
 }
