@@ -53,7 +53,7 @@ inline void round_to(float x, float* to) { *to = x; }
 inline void round_to(float x, F16* to) {
   const int32_t bits = bits_of(x);
   const int32_t size = bits & 0x7fffffff;
-  const int32_t normal = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
+  const int32_t normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
   // 0.5 has the unit of subnormal f16 numbers, 2^-24: the sum is rounded to it.
   const int32_t subnormal = bits_of(float_of(size) + 0.5F) - 0x3f000000;
   const int32_t special = select(size > 0x7f800000, 0x7e00 | (size >> 13 & 0x3ff), 0x7c00);
