@@ -145,7 +145,7 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
     request.passes = {k.spec.pass};
     request.schedule = k.overrides;
     try {
-      k.schedule = plan_library(request, declared).kernels.at(0).schedule.text();
+      k.schedule = text_of(plan_library(request, declared).kernels.at(0).schedule);
     } catch (const std::exception& error) {
       k.error = error.what();
       continue;

@@ -6,7 +6,7 @@
 #              x86-avx512-bf16-intel x86-avx512-bf16-amd]    these two hold kernels of bf16 only
 #   [DTYPES    f32 f16 bf16]                     default: f32
 #   [HEAD_DIMS 64 192/128]                       d_qk or d_qk/d_v; default: 64 128
-#   [PASSES    prefill]                          default: prefill
+#   [PASSES    prefill decode]                   default: prefill decode
 #   [JOBS      <n>])                             kernels compiled at once; default: one per CPU
 #
 # Makes the static library <name>: kernels for every combination, registry and runtime in one archive that needs nothing

@@ -4,9 +4,9 @@
 # information: FOVEA_RUNTIME_COMPILE_OPTIONS switches both off, and with that a C program needs no C++ library to link them.
 set(FOVEA_RUNTIME_SOURCES)
 foreach(source IN ITEMS
-    check_call check_lengths check_merge check_parameters check_tensors cpu_detect cpu_family entry explain layout merge
-    merge_row message parallel preference
-    prefill prepare scratch selection targets threads views work_item)
+    buffers check_call check_lengths check_merge check_parameters check_tensors cpu_detect cpu_family decode entry explain
+    layout merge merge_row message parallel preference prefill prepare scratch selection targets threads views work_item
+    workers workspace)
   list(APPEND FOVEA_RUNTIME_SOURCES "${CMAKE_CURRENT_LIST_DIR}/src/${source}.cpp")
 endforeach()
 set(FOVEA_RUNTIME_COMPILE_OPTIONS -fno-exceptions -fno-rtti)

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -47,22 +48,27 @@ class ScratchMeter : public ir::IRVisitor {
   }
 };
 
-}  // namespace
+struct Compiled {
+  std::vector<Halide::Module> modules;
+  KernelFacts facts;
+};
 
-KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
-                           const PrefillCpuSchedule& schedule, const std::string& symbol,
-                           const std::string& object_path, const ByProducts& by_products) {
-  const TargetRow* row = find_target(spec.target);
-  if (!row) throw std::invalid_argument(fmt::format("unknown target '{}'", spec.target));
+size_t scratch_of(const Halide::Module& module) {
+  ScratchMeter meter;
+  for (const ir::LoweredFunc& f : module.functions()) f.body.accept(&meter);
+  return meter.bytes;
+}
+
+Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
+                       const PrefillCpuSchedule& schedule, const std::string& symbol,
+                       const Halide::Target& target) {
   const Element element = element_of(spec.dtype);
   check(schedule, variant, element, spec.d_qk, spec.d_v);
-
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block);
   PrefillPipeline pipeline =
       make_prefill(variant, tiling(schedule, element, spec.d_qk, spec.d_v), status);
   schedule_prefill(pipeline, schedule);
 
-  const Halide::Target target = kernel_target(*row);
   Halide::Pipeline halide(pipeline.outputs());
   SkipBlocks skip_blocks(block_loops(pipeline));
   TrimBlocks trim_blocks(trimmed_blocks(pipeline, schedule));
@@ -74,10 +80,82 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
   halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
   halide.add_custom_lowering_pass(&register_tiles, nullptr);
   halide.add_custom_lowering_pass(&transpose_loads, nullptr);
-  const Halide::Module module = halide.compile_to_module(
-      pipeline.inputs.arguments(), symbol, target, Halide::LinkageType::ExternalPlusArgv);
-  ScratchMeter meter;
-  for (const ir::LoweredFunc& f : module.functions()) f.body.accept(&meter);
+  Compiled compiled;
+  compiled.modules.push_back(halide.compile_to_module(pipeline.inputs.arguments(), symbol, target,
+                                                      Halide::LinkageType::ExternalPlusArgv));
+  compiled.facts.block_rows = schedule.block_rows();
+  compiled.facts.scratch_bytes = scratch_of(compiled.modules[0]);
+  compiled.facts.tile_fallback = status.fallback;
+  return compiled;
+}
+
+Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
+                      const DecodeCpuSchedule& schedule, const std::string& symbol,
+                      const Halide::Target& target) {
+  const Element element = element_of(spec.dtype);
+  check(schedule);
+  const TileStatus status = tile_status(variant, 1, schedule.key_block);
+  const auto tiling_of = [&](int rows) {
+    return tiling(schedule, variant, element, spec.d_qk, spec.d_v, rows);
+  };
+  Compiled compiled;
+  KernelFacts& facts = compiled.facts;
+  const auto add = [&](Halide::Pipeline halide, const std::vector<Halide::Argument>& arguments,
+                       const std::string& name) {
+    compiled.modules.push_back(
+        halide.compile_to_module(arguments, name, target, Halide::LinkageType::ExternalPlusArgv));
+    facts.scratch_bytes = std::max(facts.scratch_bytes, scratch_of(compiled.modules.back()));
+  };
+  for (const int rows : schedule.tile_rows()) {
+    DecodePart part = make_decode_part(variant, tiling_of(rows), status);
+    schedule_decode_part(part, schedule);
+    Halide::Pipeline halide({part.records});
+    SkipBlocks skip_blocks(block_loops(part));
+    SeparateRegisterTiles register_tiles;
+    halide.add_custom_lowering_pass(&skip_blocks, nullptr);
+    halide.add_custom_lowering_pass(&register_tiles, nullptr);
+    add(halide, part.inputs.arguments(), part_symbol(symbol, rows));
+  }
+  const AttentionTiling one_row = tiling_of(1);
+  DecodeFinish finish = make_decode_finish(variant, one_row);
+  schedule_decode_finish(finish);
+  add(Halide::Pipeline(finish.outputs()), finish.inputs.arguments(), finish_symbol(symbol));
+  DecodeRange range = make_decode_range(variant, one_row, status);
+  schedule_decode_range(range);
+  add(Halide::Pipeline({range.range}), range.arguments(), range_symbol(symbol));
+
+  facts.tile_rows = schedule.tile_rows();
+  facts.block_rows = facts.tile_rows.back();
+  facts.tile_fallback = status.fallback;
+  facts.key_block = schedule.key_block;
+  facts.chunk_blocks = schedule.chunk_blocks;
+  facts.record_lanes = one_row.value_lanes;
+  facts.record_slots = record_slots(variant, one_row) * variant.slice_count();
+  facts.record_groups = record_groups(one_row);
+  facts.range_of_head = range.of_head;
+  return compiled;
+}
+
+}  // namespace
+
+std::string part_symbol(const std::string& symbol, int rows) {
+  return fmt::format("{}_part{}", symbol, rows);
+}
+
+std::string finish_symbol(const std::string& symbol) { return symbol + "_finish"; }
+
+std::string range_symbol(const std::string& symbol) { return symbol + "_range"; }
+
+KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
+                           const KernelSchedule& schedule, const std::string& symbol,
+                           const std::string& object_path, const ByProducts& by_products) {
+  const TargetRow* row = find_target(spec.target);
+  if (!row) throw std::invalid_argument(fmt::format("unknown target '{}'", spec.target));
+  const Halide::Target target = kernel_target(*row);
+  const auto* prefill = std::get_if<PrefillCpuSchedule>(&schedule);
+  const Compiled compiled =
+      prefill ? lower_prefill(variant, spec, *prefill, symbol, target)
+              : lower_decode(variant, spec, std::get<DecodeCpuSchedule>(schedule), symbol, target);
 
   std::map<Halide::OutputFileType, std::string> files = {
       {Halide::OutputFileType::object, object_path}};
@@ -85,9 +163,16 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
   const std::string stem = (folder / kernel_name(spec)).string();
   if (by_products.assembly) files[Halide::OutputFileType::assembly] = stem + ".s";
   if (by_products.statement) files[Halide::OutputFileType::stmt] = stem + ".stmt";
-  module.compile(files);
-
-  return {schedule.block_rows(), meter.bytes, status.fallback};
+  if (compiled.modules.size() == 1) {
+    compiled.modules[0].compile(files);
+  } else {
+    // Linking forgets that some arithmetic is strict: all of it would be compiled as if there were
+    // no NaN.
+    Halide::Module linked = Halide::link_modules(symbol, compiled.modules);
+    linked.set_any_strict_float(true);
+    linked.compile(files);
+  }
+  return compiled.facts;
 }
 
 }  // namespace fovea

@@ -28,7 +28,7 @@ std::string identity_of(const PlannedKernel& k, const Variant& variant,
                         const std::string& compiler_identity) {
   const TargetRow& target = *find_target(k.spec.target);
   return hash_text(hash_bytes(fmt::format("{}\n{}\n{}\n{}\n{}", k.symbol, variant.canonical_text(),
-                                          k.schedule.text(), kernel_target(target).to_string(),
+                                          text_of(k.schedule), kernel_target(target).to_string(),
                                           compiler_identity)));
 }
 
@@ -53,6 +53,13 @@ bool reuse(PlannedKernel& k, const std::string& identity, const EmitOptions& opt
     k.facts.block_rows = json.at("block_rows").get<int>();
     k.facts.scratch_bytes = json.at("scratch_bytes").get<size_t>();
     k.facts.tile_fallback = json.at("tile_fallback").get<std::string>();
+    k.facts.tile_rows = json.at("tile_rows").get<std::vector<int>>();
+    k.facts.key_block = json.at("key_block").get<int>();
+    k.facts.chunk_blocks = json.at("chunk_blocks").get<int>();
+    k.facts.record_lanes = json.at("record_lanes").get<int>();
+    k.facts.record_slots = json.at("record_slots").get<int>();
+    k.facts.record_groups = json.at("record_groups").get<int>();
+    k.facts.range_of_head = json.at("range_of_head").get<bool>();
   } catch (const Json::exception&) {
     return false;  // a record that does not read is no record
   }
@@ -77,7 +84,7 @@ void compile_missing(LibraryPlan& plan, const EmitOptions& options) {
                                         "--identity",
                                         identity,
                                         "--schedule",
-                                        k.schedule.text(),
+                                        text_of(k.schedule),
                                         "--out",
                                         options.out.string()};
     if (options.by_products.assembly) command.emplace_back("--assembly");
@@ -131,7 +138,9 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
     newest = std::max(newest, fs::last_write_time(object));
   }
   std::string visible = "fovea_halide_do_par_for\n";
-  for (const PlannedKernel& k : plan.kernels) visible += k.symbol + "_argv\n";
+  for (const PlannedKernel& k : plan.kernels) {
+    for (const std::string& symbol : kernel_symbols(k)) visible += symbol + "\n";
+  }
   const fs::path visible_list = options.out / "visible_symbols.txt";
   write_if_changed(visible_list, visible);
   newest = std::max(newest, fs::last_write_time(visible_list));
@@ -180,7 +189,14 @@ void emit_kernel(const LibraryPlan& plan, const PlannedKernel& k, const std::str
   const Json json = {{"identity", identity},
                      {"block_rows", facts.block_rows},
                      {"scratch_bytes", facts.scratch_bytes},
-                     {"tile_fallback", facts.tile_fallback}};
+                     {"tile_fallback", facts.tile_fallback},
+                     {"tile_rows", facts.tile_rows},
+                     {"key_block", facts.key_block},
+                     {"chunk_blocks", facts.chunk_blocks},
+                     {"record_lanes", facts.record_lanes},
+                     {"record_slots", facts.record_slots},
+                     {"record_groups", facts.record_groups},
+                     {"range_of_head", facts.range_of_head}};
   write_if_changed(kernel_file(options, k, ".json"), json.dump(2) + "\n");
 }
 

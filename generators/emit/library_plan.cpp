@@ -71,7 +71,30 @@ std::vector<Variant> choose_variants(const std::vector<std::string>& names,
   return chosen;
 }
 
+KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
+                                const TargetRow& target, const std::string& changes) {
+  const Element element = element_of(spec.dtype);
+  if (spec.pass == "decode") {
+    const DecodeCpuSchedule s =
+        default_decode_schedule(target, variant, element, spec.d_qk, spec.d_v).with(changes);
+    check(s);
+    return s;
+  }
+  const PrefillCpuSchedule s =
+      default_prefill_schedule(target, variant, element, spec.d_qk, spec.d_v).with(changes);
+  check(s, variant, element, spec.d_qk, spec.d_v);
+  return s;
+}
+
 }  // namespace
+
+std::vector<std::string> kernel_symbols(const PlannedKernel& k) {
+  if (k.spec.pass != "decode") return {k.symbol + "_argv"};
+  std::vector<std::string> symbols = {range_symbol(k.symbol) + "_argv",
+                                      finish_symbol(k.symbol) + "_argv"};
+  for (const int rows : k.facts.tile_rows) symbols.push_back(part_symbol(k.symbol, rows) + "_argv");
+  return symbols;
+}
 
 std::pair<int, int> parse_head_dims(const std::string& text) {
   const auto number = [&](std::string_view part) {
@@ -130,7 +153,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
       refuse("dtype", dtype, fmt::format("one of {}", fmt::join(known, ", ")));
   }
   for (const std::string& pass : request.passes) {
-    if (pass != "prefill") refuse("pass", pass, "prefill in this version");
+    if (pass != "prefill" && pass != "decode") refuse("pass", pass, "one of prefill, decode");
   }
   for (const auto& [field, values] :
        {std::pair{"dtype", &request.dtypes}, std::pair{"pass", &request.passes},
@@ -165,10 +188,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name};
             k.variant = i;
             k.symbol = plan.name + "__" + kernel_name(k.spec);
-            k.schedule =
-                default_prefill_schedule(*target, plan.variants[i], element_of(dtype), d_qk, d_v)
-                    .with(request.schedule);
-            check(k.schedule, plan.variants[i], element_of(dtype), d_qk, d_v);
+            k.schedule = planned_schedule(k.spec, plan.variants[i], *target, request.schedule);
             plan.kernels.push_back(std::move(k));
           }
         }

@@ -12,7 +12,7 @@
 
 #include "generators/emit/compile_kernel.h"
 #include "generators/emit/kernel_spec.h"
-#include "generators/schedules/prefill_cpu.h"
+#include "generators/schedules/kernel_schedule.h"
 
 namespace fovea {
 
@@ -32,9 +32,12 @@ struct PlannedKernel {
   size_t variant = 0;  // index into LibraryPlan::variants
   std::string symbol;  // <library>__<kernel name>: two libraries of one program may hold variants
                        // of one name
-  PrefillCpuSchedule schedule;
+  KernelSchedule schedule;
   KernelFacts facts;  // known after compilation
 };
+
+// The functions of a compiled kernel that the registry names, in its order.
+std::vector<std::string> kernel_symbols(const PlannedKernel& kernel);
 
 // Resolved request. The list of kernels here is the one list that registry, header, manifest and
 // tests are made from.

@@ -69,7 +69,7 @@ std::string manifest(const LibraryPlan& plan) {
   for (const PlannedKernel& k : plan.kernels) {
     Json row = spec_json(k.spec);
     row["symbol"] = k.symbol + "_argv";
-    row["schedule"] = k.schedule.text();
+    row["schedule"] = text_of(k.schedule);
     row["block_rows"] = k.facts.block_rows;
     row["scratch_bytes"] = k.facts.scratch_bytes;
     row["tile_fallback"] = k.facts.tile_fallback;

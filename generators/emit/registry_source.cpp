@@ -74,6 +74,21 @@ std::string parameter_row(const std::string& params_type, const Parameter& p) {
       p.exclusive_minimum ? 1 : 0, p.axes.size(), axes, extents);
 }
 
+// Nothing for a kernel of another pass.
+std::string decode_tables(const PlannedKernel& k) {
+  if (k.spec.pass != "decode") return "";
+  const KernelFacts& f = k.facts;
+  std::string out = fmt::format("const fovea_decode_part {}_parts[] = {{\n", k.symbol);
+  for (const int rows : f.tile_rows)
+    out += fmt::format("    {{{}, &{}_argv}},\n", rows, part_symbol(k.symbol, rows));
+  return out + fmt::format(
+                   "}};\nconst fovea_decode_info {0}_decode = {{{1}, {2}, {3}, {4}, {5}, {6}, {7}, "
+                   "{0}_parts, &{8}_argv, &{9}_argv}};\n\n",
+                   k.symbol, f.key_block, f.chunk_blocks, f.record_lanes, f.record_slots,
+                   f.record_groups, f.range_of_head ? 1 : 0, f.tile_rows.size(),
+                   range_symbol(k.symbol), finish_symbol(k.symbol));
+}
+
 }  // namespace
 
 std::string registry_source(const LibraryPlan& plan) {
@@ -82,8 +97,10 @@ std::string registry_source(const LibraryPlan& plan) {
       "#include <fovea/registry.h>\n\n#include <cmath>\n#include <cstddef>\n\n#include "
       "\"{0}.h\"\n\nextern \"C\" {{\n",
       plan.name);
-  for (const PlannedKernel& k : plan.kernels)
-    out += fmt::format("int {}_argv(void** arguments);\n", k.symbol);
+  for (const PlannedKernel& k : plan.kernels) {
+    for (const std::string& symbol : kernel_symbols(k))
+      out += fmt::format("int {}(void** arguments);\n", symbol);
+  }
   out += "}\n\nnamespace {\n\n";
 
   for (const Variant& v : plan.variants) {
@@ -105,14 +122,19 @@ std::string registry_source(const LibraryPlan& plan) {
     out += fmt::format("    {{\"{}\", \"{}\", {}, {}}},\n", t->name, t->architecture,
                        t->needed_features, t->preference);
   }
-  out += "};\n\nconst fovea_kernel_info kernels[] = {\n";
+  out += "};\n\n";
+  for (const PlannedKernel& k : plan.kernels) out += decode_tables(k);
+  out += "const fovea_kernel_info kernels[] = {\n";
   for (const PlannedKernel& k : plan.kernels) {
     size_t target = 0;
     while (plan.targets[target]->name != k.spec.target) ++target;
-    out +=
-        fmt::format("    {{\"{}\", {}, {}, FOVEA_PREFILL, {}, {}, {}, {}, {}, &{}_argv}},\n",
-                    kernel_name(k.spec), k.variant, target, element_enumerator(k.spec.dtype),
-                    k.spec.d_qk, k.spec.d_v, k.facts.block_rows, k.facts.scratch_bytes, k.symbol);
+    const bool decode = k.spec.pass == "decode";
+    out += fmt::format("    {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+                       kernel_name(k.spec), k.variant, target,
+                       decode ? "FOVEA_DECODE" : "FOVEA_PREFILL", element_enumerator(k.spec.dtype),
+                       k.spec.d_qk, k.spec.d_v, k.facts.block_rows, k.facts.scratch_bytes,
+                       decode ? "nullptr" : fmt::format("&{}_argv", k.symbol),
+                       decode ? fmt::format("&{}_decode", k.symbol) : "nullptr");
   }
   out += fmt::format(
       "}};\n\nconst fovea_library_info library = {{FOVEA_ABI_VERSION, \"{}\", variants, {}, "

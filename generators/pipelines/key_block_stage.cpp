@@ -1,55 +1,64 @@
 // key_block_stage.cpp: scores, weights and weighted values of one block of keys.
 // SPDX-License-Identifier: Apache-2.0
+#include "generators/pipelines/key_block_stage.h"
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "generators/pipelines/math.h"
-#include "generators/pipelines/prefill_context.h"
 
 namespace fovea {
 namespace {
 
 namespace ir = Halide::Internal;
-using namespace prefill_vars;
+using namespace tile_vars;
 using Halide::Expr;
 using Halide::Func;
 using Halide::RDom;
 
+// Key j of the block.
+Expr key_at(const TileContext& c, const Expr& block_index, const Expr& key) {
+  const int bk = c.tiling.key_block, streams = c.tiling.key_streams;
+  const Expr first = block_index * bk;
+  if (streams == 1) return first + key;
+  return first + key % streams * (bk / streams) + key / streams;
+}
+
 // Every tile of a block is computed whole; past the end it repeats the last key, and the mask hides
 // it.
-Expr key_row(const PrefillContext& c, const Expr& key, bool clamped) {
+Expr key_row(const TileContext& c, const Expr& key, bool clamped) {
   return clamped ? Halide::min(key, c.inputs.kv_len - 1) : key;
 }
 
-RowChain make_rows(const PrefillContext& c, const std::string& name, bool clamped,
+RowChain make_rows(const TileContext& c, const std::string& name, bool clamped,
                    const std::vector<Expr>& transforms, const Halide::ImageParam& in, int size) {
-  const Expr key = key_row(c, block * c.tiling.key_block + j, clamped);
+  const Expr key = key_row(c, key_at(c, block, j), clamped);
   const RowLayout layout{{d, j, block}, 0, size};
-  return make_row_chain(
-      name, transforms, layout, c.binder().bind("k", key), [&](std::vector<Expr> at) {
-        return widen(in(at[0], key_row(c, at[2] * c.tiling.key_block + at[1], clamped)));
-      });
+  return make_row_chain(name, transforms, layout, c.binder().bind("k", key),
+                        [&](std::vector<Expr> at) {
+                          return widen(in(at[0], key_row(c, key_at(c, at[2], at[1]), clamped)));
+                        });
 }
 
 // 16-bit rows as a chain of one step: every element is needed once for each vector of query rows,
 // and is widened once.
-RowChain widened_rows(const PrefillContext& c, const std::string& name, bool clamped,
+RowChain widened_rows(const TileContext& c, const std::string& name, bool clamped,
                       const Halide::ImageParam& in) {
   RowStep step;
   step.row = Func(name);
-  step.row(d, j, block) = widen(in(d, key_row(c, block * c.tiling.key_block + j, clamped)));
+  step.row(d, j, block) = widen(in(d, key_row(c, key_at(c, block, j), clamped)));
   return {{step}};
 }
 
 // Entry `feature` of key j as it is stored.
-Expr stored_entry(const PrefillContext& c, const Halide::ImageParam& in, bool clamped,
+Expr stored_entry(const TileContext& c, const Halide::ImageParam& in, bool clamped,
                   const Expr& feature, const Expr& key) {
-  return in(feature, key_row(c, block * c.tiling.key_block + key, clamped));
+  return in(feature, key_row(c, key_at(c, block, key), clamped));
 }
 
 // The same after all transforms, in f32.
-Expr row_entry(const PrefillContext& c, RowChain& chain, const Halide::ImageParam& in, bool clamped,
+Expr row_entry(const TileContext& c, RowChain& chain, const Halide::ImageParam& in, bool clamped,
                const Expr& feature, const Expr& key) {
   if (!chain.steps.empty()) return chain.steps.back().row(feature, key, block);
   return widen(stored_entry(c, in, clamped, feature, key));
@@ -57,18 +66,37 @@ Expr row_entry(const PrefillContext& c, RowChain& chain, const Halide::ImagePara
 
 }  // namespace
 
-RowChain make_key_rows(const PrefillContext& c, const std::string& name, bool clamped) {
+QueryRows make_query_rows(const TileContext& c, RowChain& queries,
+                          const std::function<Expr(std::vector<Expr>)>& stored) {
+  const RowLayout layout{{qi, d}, 1, c.tiling.d_qk};
+  queries = make_row_chain("queries", c.variant.query_steps(), layout, c.binder_at(qi), stored);
+  const auto row = [&](const Expr& feature) {
+    return queries.steps.empty() ? stored({qi, feature})
+                                 : Expr(queries.steps.back().row(qi, feature));
+  };
+  QueryRows query;
+  if (c.tiling.dot_pairs) {
+    query.pairs = Func("query_pairs");
+    query.pairs(qi, d) = pair_of_rounded(row(2 * d), row(2 * d + 1));
+  } else {
+    query.scaled = Func("query");
+    query.scaled(qi, d) = row(d) * c.query_scale();
+  }
+  return query;
+}
+
+RowChain make_key_rows(const TileContext& c, const std::string& name, bool clamped) {
   return make_rows(c, name, clamped, c.variant.key_steps(), c.inputs.k, c.tiling.d_qk);
 }
 
-Expr score_at(const PrefillContext& c, const Expr& product, BindDeclaration binder,
+Expr score_at(const TileContext& c, const Expr& product, BindDeclaration binder,
               const Expr& chain) {
   if (c.variant.score_steps().empty()) return product;
   const Expr score = binder.bind("score", product).mutate(chain);
   return may_lose_nan(c.variant.score_chain()) ? keep_nan(product, score) : score;
 }
 
-Expr visible_at(const PrefillContext& c, const Expr& row, const Expr& key) {
+Expr visible_at(const TileContext& c, const Expr& row, const Expr& key) {
   return key < c.inputs.kv_len && c.binder_at(row, key).mutate(c.variant.mask());
 }
 
@@ -76,13 +104,11 @@ namespace {
 
 class KeyBlockBuilder {
  public:
-  KeyBlockBuilder(const PrefillContext& context, std::string name,
-                  const std::vector<EntryBounds>& row_entries, bool partial)
+  KeyBlockBuilder(const TileContext& context, std::string name, bool partial)
       : c_(context),
         name_(std::move(name)),
-        row_entries_(row_entries),
         partial_(partial),
-        visible_(partial ? visible_at(c_, qi, first_key_() + j) : Expr()) {}
+        visible_(partial ? visible_at(c_, qi, key_()) : Expr()) {}
 
   KeyBlockStage build(const QueryRows& query, int slice) {
     build_product_(query, slice);
@@ -90,22 +116,23 @@ class KeyBlockBuilder {
     build_weight_();
     build_sum_();
     build_weighted_values_(build_carried_());
-    s_.loop = make_block_loop(c_, name_, row_entries_, partial_);
+    s_.loop = make_block_loop(c_, name_, partial_);
     return std::move(s_);
   }
 
  private:
   Func func_(const char* what) const { return Func(what + ("_" + name_)); }
   Expr first_key_() const { return block * c_.tiling.key_block; }
+  Expr key_() const { return key_at(c_, block, j); }
 
   // Keys of the block, or of a partial one those between the first and the last that some row of
-  // the tile sees.
+  // the tile sees; all of them where keys are vector lanes.
   RDom keys_(const char* what) const {
     RDom keys(0, c_.tiling.key_block, what + ("_" + name_));
-    if (partial_) {
+    if (partial_ && c_.tiling.feature_lanes == 0) {
       const Expr k = first_key_() + keys;
       keys.where(k < c_.inputs.kv_len &&
-                 tile_condition(c_, c_.status.live_key, row_entries_, block, k));
+                 c_.tile_condition(c_.status.live_key, TileContext::Rows::Any, block, k));
     }
     return keys;
   }
@@ -125,6 +152,10 @@ class KeyBlockBuilder {
     s_.features = RDom(slice * size, size, "features_" + name_);
     const RDom& f = s_.features;
     s_.product = func_("product");
+    if (c_.tiling.feature_lanes > 0) {
+      build_lane_sums_(query, slice * size, size);
+      return;
+    }
     s_.product(qi, j, block) = 0.0f;
     if (!pairs) {
       s_.product(qi, j, block) +=
@@ -143,11 +174,30 @@ class KeyBlockBuilder {
     }
   }
 
+  void build_lane_sums_(const QueryRows& query, int first, int size) {
+    const int lanes = c_.tiling.feature_lanes;
+    s_.features = RDom(0, size / lanes, "features_" + name_);
+    s_.lanes = RDom(0, lanes, "lanes_" + name_);
+    const Expr feature = first + s_.features * lanes + lane;
+    // Pairs are numbered here, and not fused by the schedule, so that their sums lie next to each
+    // other in a form that Halide sees through.
+    const int rows = c_.tiling.block_rows, keys = c_.tiling.pair_keys;
+    s_.lane_sums = func_("lane_sums");
+    s_.lane_sums(lane, pair, vector, block) = 0.0f;
+    s_.lane_sums(lane, pair, vector, block) +=
+        query.scaled(pair % rows, feature) *
+        row_entry(c_, s_.keys, c_.inputs.k, partial_, feature, vector * keys + pair / rows);
+    s_.pair_sums = func_("pair_sums");
+    s_.pair_sums(pair, vector, block) = 0.0f;
+    s_.pair_sums(pair, vector, block) += s_.lane_sums(s_.lanes, pair, vector, block);
+    s_.product(qi, j, block) = s_.pair_sums(j % keys * rows + qi, j / keys, block);
+  }
+
   // Terms of the score chain that depend on the distance alone, along the diagonals of the tile.
   // They get symbols' places in `binder`.
   void build_diagonals_(BindDeclaration& binder) {
     const int bk = c_.tiling.key_block;
-    const Expr distance = c_.q_first - first_key_() + diagonal - (bk - 1);
+    const Expr distance = c_.place(0).q - first_key_() + diagonal - (bk - 1);
     for (const DiagonalTerms::Term& term : c_.score_terms.terms) {
       Func f(func_("diagonal").name() + "_" + std::to_string(s_.diagonals.size()));
       f(diagonal, block) = c_.binder()
@@ -161,7 +211,7 @@ class KeyBlockBuilder {
   void build_score_() {
     Expr product = s_.product(qi, j, block);
     if (c_.tiling.dot_pairs) product = product * c_.query_scale();
-    BindDeclaration binder = c_.binder_at(qi, first_key_() + j);
+    BindDeclaration binder = c_.binder_at(qi, key_());
     build_diagonals_(binder);
     Expr score = score_at(c_, product, binder, c_.score_terms.rest);
     if (c_.softmax && c_.natural_units) score = score * log2_e;
@@ -181,9 +231,8 @@ class KeyBlockBuilder {
       s_.maximum(qi, block) = Halide::max(s_.maximum(qi, block), s_.score(qi, s_.max_keys, block));
       weight = exp2_nonpositive(score - s_.maximum(qi, block));
     } else {
-      weight = keep_nan(
-          score,
-          c_.binder_at(qi, first_key_() + j).bind("score", score).mutate(c_.variant.weight()));
+      weight = keep_nan(score,
+                        c_.binder_at(qi, key_()).bind("score", score).mutate(c_.variant.weight()));
     }
     s_.weight = func_("weight");
     s_.weight(qi, j, block) = partial_ ? c_.marked(visible_, weight) : weight;
@@ -201,8 +250,7 @@ class KeyBlockBuilder {
   Func build_carried_() {
     if (!c_.variant.weight_factor().defined()) return s_.weight;
     const Expr weight = s_.weight(qi, j, block);
-    const Expr product =
-        weight * c_.binder_at(qi, first_key_() + j).mutate(c_.variant.weight_factor());
+    const Expr product = weight * c_.binder_at(qi, key_()).mutate(c_.variant.weight_factor());
     s_.carried = func_("carried");
     s_.carried(qi, j, block) = partial_ ? c_.marked(c_.is_visible(weight), product) : product;
     return s_.carried;
@@ -251,9 +299,8 @@ class KeyBlockBuilder {
         c_.weights_have_signs() ? pair_of_rounded(first, second) : pair_of_weights(first, second);
   }
 
-  const PrefillContext& c_;
+  const TileContext& c_;
   const std::string name_;
-  const std::vector<EntryBounds>& row_entries_;
   const bool partial_;
   const Expr visible_;
   KeyBlockStage s_;
@@ -261,11 +308,9 @@ class KeyBlockBuilder {
 
 }  // namespace
 
-KeyBlockStage make_key_block_stage(const PrefillContext& c, const std::string& name,
-                                   const QueryRows& query,
-                                   const std::vector<EntryBounds>& row_entries, int slice,
-                                   bool partial) {
-  return KeyBlockBuilder(c, name, row_entries, partial).build(query, slice);
+KeyBlockStage make_key_block_stage(const TileContext& c, const std::string& name,
+                                   const QueryRows& query, int slice, bool partial) {
+  return KeyBlockBuilder(c, name, partial).build(query, slice);
 }
 
 }  // namespace fovea

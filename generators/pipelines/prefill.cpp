@@ -12,33 +12,32 @@ namespace fovea {
 namespace {
 
 namespace ir = Halide::Internal;
-using namespace prefill_vars;
+using namespace tile_vars;
 using Halide::Expr;
 using Halide::Func;
 using Halide::RDom;
 
-constexpr int32_t infinity_bits = 0x7f800000;
-constexpr int32_t minus_infinity_bits = static_cast<int32_t>(0xff800000u);
-constexpr int32_t nan_bits = 0x7fc00000;
-
 class PrefillBuilder {
  public:
-  PrefillBuilder(const Variant& variant, const PrefillTiling& tiling, const TileStatus& status)
-      : c_(variant, tiling, status, make_prefill_inputs(variant, tiling)) {
-    p_.tiling = tiling;
-    p_.inputs = c_.inputs;
+  PrefillBuilder(const Variant& variant, const AttentionTiling& tiling, const TileStatus& status)
+      : p_(make_pipeline(variant, tiling)), c_(variant, tiling, status, p_.inputs) {}
+
+  static PrefillPipeline make_pipeline(const Variant& variant, const AttentionTiling& tiling) {
+    PrefillPipeline p;
+    p.tiling = tiling;
+    p.inputs = make_prefill_inputs(variant, tiling);
+    return p;
   }
 
   PrefillPipeline build() {
     build_query_();
-    p_.row_entries = make_row_entries(c_);
+    p_.row_entries = c_.row_entries;
     p_.has_full = !ir::is_const_zero(c_.status.full);
     const int slices = c_.variant.slice_count();
     for (int i = 0; i < slices; ++i) {
       build_state_(i, slices > 1 ? "_" + std::to_string(i) : "");
     }
-    build_rows_();
-    build_extra_outputs_();
+    build_outputs_();
     return std::move(p_);
   }
 
@@ -48,33 +47,7 @@ class PrefillBuilder {
     const auto stored = [&](std::vector<Expr> at) {
       return widen(in.q(at[1], Halide::min(at[0], in.q.dim(1).extent() - 1)));
     };
-    const RowLayout layout{{qi, d}, 1, p_.tiling.d_qk};
-    p_.queries =
-        make_row_chain("queries", c_.variant.query_steps(), layout, c_.binder_at(qi), stored);
-    const auto row = [&](const Expr& feature) {
-      return p_.queries.steps.empty() ? stored({qi, feature})
-                                      : Expr(p_.queries.steps.back().row(qi, feature));
-    };
-    if (p_.tiling.dot_pairs) {
-      p_.query.pairs = Func("query_pairs");
-      p_.query.pairs(qi, d) = pair_of_rounded(row(2 * d), row(2 * d + 1));
-    } else {
-      p_.query.scaled = Func("query");
-      p_.query.scaled(qi, d) = row(d) * c_.query_scale();
-    }
-  }
-
-  // A sink is a key that was seen before all others and had no value.
-  Expr first_maximum_(const Expr& sink) const {
-    const Expr none = Halide::reinterpret<int32_t>(sink) == minus_infinity_bits;
-    return Halide::select(none, mask_score, sink * log2_e);
-  }
-  Expr first_sum_(const Expr& sink) const {
-    const Expr bits = Halide::reinterpret<int32_t>(sink);
-    // The sum carries what the maximum may lose.
-    return Halide::reinterpret<float>(Halide::select(bits == minus_infinity_bits, 0,
-                                                     (bits & 0x7fffffff) >= infinity_bits, nan_bits,
-                                                     Halide::reinterpret<int32_t>(Expr(1.0f))));
+    p_.query = make_query_rows(c_, p_.queries, stored);
   }
 
   void build_state_(int slice, const std::string& suffix) {
@@ -84,8 +57,8 @@ class PrefillBuilder {
     Expr start = 0.0f;
     if (c_.softmax && c_.variant.sink_logit().defined()) {
       const Expr sink = c_.binder_at(qi).mutate(c_.variant.sink_logit());
-      start = Halide::select(slot == features + 1, first_maximum_(sink), slot == features,
-                             first_sum_(sink), 0.0f);
+      start = Halide::select(slot == features + 1, sink_maximum(sink), slot == features,
+                             sink_sum(sink), 0.0f);
     } else if (c_.softmax) {
       start = Halide::select(slot == features + 1, mask_score, 0.0f);
     }
@@ -94,12 +67,11 @@ class PrefillBuilder {
     // The partial stage comes second, so that the row maximum is usually known when its exceptional
     // blocks arrive.
     if (p_.has_full) {
-      a.full = make_key_block_stage(c_, "full" + suffix, p_.query, p_.row_entries, slice, false);
+      a.full = make_key_block_stage(c_, "full" + suffix, p_.query, slice, false);
       merge_(a.state, a.full);
     }
-    a.partial = make_key_block_stage(c_, "partial" + suffix, p_.query, p_.row_entries, slice, true);
+    a.partial = make_key_block_stage(c_, "partial" + suffix, p_.query, slice, true);
     merge_(a.state, a.partial);
-    build_normalised_rows_(a, suffix);
     p_.states.push_back(std::move(a));
   }
 
@@ -130,73 +102,29 @@ class PrefillBuilder {
     state(qi, Halide::scatter(slots), group) = Halide::gather(values);
   }
 
-  void build_normalised_rows_(AttentionState& a, const std::string& suffix) {
+  void build_outputs_() {
     const int features = p_.tiling.feature_group;
-    const Expr sum = a.state(qi, features, 0);
-    const Expr entry = a.state(qi, d % features, d / features);
-    a.rows = Func("rows" + suffix);
-    if (!c_.softmax && !c_.variant.divisor().defined()) {
-      a.rows(qi, d) = entry;
-      return;
+    std::vector<RowSums> sums;
+    for (AttentionState& a : p_.states) {
+      Func state = a.state;
+      sums.push_back({[state, features](const Expr& feature) -> Expr {
+                        return state(qi, feature % features, feature / features);
+                      },
+                      state(qi, features, 0),
+                      c_.softmax ? Expr(state(qi, features + 1, 0)) : Expr()});
     }
-    const Expr by =
-        c_.softmax ? sum : c_.binder_at(qi).bind("sum", sum).mutate(c_.variant.divisor());
-    // No visible key: the sum is exactly 0, and so is the row. By its bits, because NaN must not
-    // pass for 0.
-    const Expr is_zero = (Halide::reinterpret<int32_t>(by) & 0x7fffffff) == 0;
-    a.divisor = Func("divisor" + suffix);
-    a.divisor(qi) = Halide::select(is_zero, 1.0f, by);
-    // A true division: by way of the reciprocal, the mean of equal values would not be that value.
-    a.rows(qi, d) = Halide::strict_float(entry / a.divisor(qi));
-  }
-
-  void build_rows_() {
-    std::vector<Expr> slices;
-    for (AttentionState& a : p_.states) slices.push_back(a.rows(qi, d));
-    Func rows = p_.states[0].rows;
-    if (slices.size() > 1) {
-      BindDeclaration bind = c_.binder_at(qi);
-      bind.bind("d", d);
-      for (size_t i = 0; i < slices.size(); ++i) {
-        bind.bind(Variant::symbolic_slice(static_cast<int>(i)).as<ir::Variable>()->name, slices[i]);
-      }
-      p_.combined = Func("combined");
-      p_.combined(qi, d) = bind.mutate(c_.variant.combination());
-      rows = p_.combined;
-    }
-    const RowLayout layout{{qi, d}, 1, p_.tiling.d_v};
-    p_.output_rows = make_row_chain("output", c_.variant.output_steps(), layout, c_.binder_at(qi),
-                                    [&](std::vector<Expr> at) { return rows(at); });
+    FinishedRows& f = p_.finished;
+    f = finish_rows(c_, sums);
     p_.out = Func("out");
-    p_.out(d, qi) =
-        narrow(p_.output_rows.steps.empty() ? Expr(rows(qi, d))
-                                            : Expr(p_.output_rows.steps.back().row(qi, d)),
-               p_.tiling.element);
-  }
-
-  void build_extra_outputs_() {
-    Func& state = p_.states[0].state;
-    const int features = p_.tiling.feature_group;
-    const Expr sum = state(qi, features, 0), sum_bits = Halide::reinterpret<int32_t>(sum);
-    const Expr empty = sum_bits == 0;
-    // Maximum and logarithm lose a NaN; the sum never does. By bits, as above.
-    const auto of_row = [&](const char* name, const Expr& value) {
-      Func f(name);
-      f(qi) =
-          Halide::reinterpret<float>(Halide::select(empty, minus_infinity_bits, has_nan_bits(sum),
-                                                    sum_bits, Halide::reinterpret<int32_t>(value)));
-      return f;
+    p_.out(d, qi) = f.out;
+    const auto of_row = [](const char* name, const Expr& value) {
+      Func output(name);
+      output(qi) = value;
+      return output;
     };
-    if (c_.variant.returns(Output::Lse)) {
-      p_.lse = of_row("lse", state(qi, features + 1, 0) * ln_2 + Halide::log(sum));
-    }
-    if (c_.variant.returns(Output::RowMax)) {
-      p_.row_max = of_row("row_max", state(qi, features + 1, 0) * ln_2);
-    }
-    if (c_.variant.returns(Output::RowSum)) {
-      p_.row_sum = Func("row_sum");
-      p_.row_sum(qi) = sum;
-    }
+    if (f.lse.defined()) p_.lse = of_row("lse", f.lse);
+    if (f.row_max.defined()) p_.row_max = of_row("row_max", f.row_max);
+    if (f.row_sum.defined()) p_.row_sum = of_row("row_sum", f.row_sum);
     if (c_.variant.returns(Output::Probabilities)) build_probabilities_();
   }
 
@@ -237,18 +165,31 @@ class PrefillBuilder {
       weight =
           keep_nan(score, c_.binder_at(qi, key).bind("score", score).mutate(c_.variant.weight()));
     }
-    if (a.divisor.defined()) weight = Halide::strict_float(weight / a.divisor(qi));
+    if (Func divisor = p_.finished.slices[0].divisor; divisor.defined())
+      weight = Halide::strict_float(weight / divisor(qi));
     p_.inspected_weight = Func("weight_inspected");
     p_.inspected_weight(qi, j, block) = Halide::select(visible_at(c_, qi, key), weight, 0.0f);
     p_.probabilities = Func("probabilities");
     p_.probabilities(k, qi) = p_.inspected_weight(qi, k % bk, k / bk);
   }
 
-  PrefillContext c_;
   PrefillPipeline p_;
+  PrefillContext c_;
 };
 
 }  // namespace
+
+PrefillInputs make_prefill_inputs(const Variant& variant, const AttentionTiling& tiling) {
+  return {make_kernel_inputs(variant, tiling, 2), Halide::Param<int>("q_block"),
+          Halide::Param<int>("head")};
+}
+
+std::vector<Halide::Argument> PrefillInputs::arguments() const {
+  std::vector<Halide::Argument> all = {q,      k,     v,    q_block, q_offset, q_len,
+                                       kv_len, batch, head, kv_head, scale};
+  append_parameters(all);
+  return all;
+}
 
 std::vector<Halide::Func> PrefillPipeline::outputs() const {
   std::vector<Func> all = {out};
@@ -258,7 +199,7 @@ std::vector<Halide::Func> PrefillPipeline::outputs() const {
   return all;
 }
 
-PrefillPipeline make_prefill(const Variant& variant, const PrefillTiling& tiling,
+PrefillPipeline make_prefill(const Variant& variant, const AttentionTiling& tiling,
                              const TileStatus& status) {
   return PrefillBuilder(variant, tiling, status).build();
 }

@@ -1,75 +1,58 @@
-// prefill_context.cpp: symbols and marks that the parts of the prefill pipeline share.
+// prefill_context.cpp: places and conditions of a prefill tile.
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/pipelines/prefill_context.h"
-
-#include <utility>
-
-#include "generators/pipelines/math.h"
 
 namespace fovea {
 namespace {
 
+namespace ir = Halide::Internal;
 using Halide::Expr;
-
-// Where no weight is negative: as integers every weight, and NaN of either sign, lies above the
-// mark, and the select around a multiply-add becomes one masked instruction.
-constexpr float negative_mark = -1.0f;
-constexpr int32_t negative_mark_bits = static_cast<int32_t>(0xbf800000u);
-// Else a signalling NaN, which no arithmetic yields.
-constexpr int32_t signalling_mark_bits = static_cast<int32_t>(0xff812345u);
+using Halide::Func;
+using Halide::RDom;
 
 }  // namespace
 
-PrefillContext::PrefillContext(const Variant& v, const PrefillTiling& t, const TileStatus& s,
-                               PrefillInputs in)
-    : variant(v),
-      tiling(t),
-      status(s),
-      inputs(std::move(in)),
-      softmax(v.normalizer() == Normalizer::Kind::Softmax),
-      natural_units(!softmax || !v.score_steps().empty()),
-      q_first(inputs.q_offset + inputs.q_block * t.block_rows),
-      score_terms(separate_diagonals(v.score_chain())) {}
+PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const TileStatus& s,
+                               const PrefillInputs& in)
+    : TileContext(v, t, s, in, separate_diagonals(v.score_chain())),
+      head_(in.head),
+      first_row_(in.q_block * t.block_rows),
+      q_first_(in.q_offset + in.q_block * t.block_rows) {
+  for (const TileStatus::Bound& b : status.bounds) {
+    if (b.of_keys) continue;
+    const RDom rows(0, tiling.block_rows, "tile_rows");
+    // Rows past the end repeat the last one.
+    const Expr row = Halide::min(rows, inputs.q.dim(1).extent() - 1);
+    row_entries.push_back(reduce_entry(b.low + "_rows", {}, rows, binder_at(row).mutate(b.entry)));
+  }
+}
 
-Expr PrefillContext::query_scale() const {
-  return natural_units ? Expr(inputs.scale) : inputs.scale * log2_e;
+RowPlace PrefillContext::place(const Expr& row_of_tile) const {
+  return {head_, first_row_ + row_of_tile, q_first_ + row_of_tile};
 }
 
 BindDeclaration PrefillContext::binder() const {
-  std::map<std::string, Halide::Parameter> parameters;
-  for (size_t i = 0; i < variant.parameters().size(); ++i) {
-    parameters[variant.parameters()[i]->name] = inputs.parameters[i];
+  BindDeclaration b = TileContext::binder();
+  b.bind("head", head_);
+  return b;
+}
+
+Expr PrefillContext::tile_condition(const Expr& condition, Rows, const Expr& k_block,
+                                    const Expr& key) const {
+  // The conditions speak of the tile as a whole.
+  BindDeclaration bind = binder();
+  bind.bind(TileStatus::q_first().as<ir::Variable>()->name, q_first_)
+      .bind(TileStatus::q_offset().as<ir::Variable>()->name, inputs.q_offset)
+      .bind(TileStatus::k_block().as<ir::Variable>()->name, k_block);
+  if (key.defined()) bind.bind("k", key);
+  size_t next = 0;
+  for (const TileStatus::Bound& b : status.bounds) {
+    if (b.of_keys) continue;
+    Func low = row_entries[next].low, high = row_entries[next].high;
+    bind.bind(b.low, low()).bind(b.high, high());
+    ++next;
   }
-  BindDeclaration b(parameters);
-  b.bind("batch", inputs.batch)
-      .bind("head", inputs.head)
-      .bind("kv_head", inputs.kv_head)
-      .bind("q_len", inputs.q_len)
-      .bind("kv_len", inputs.kv_len);
-  return b;
-}
-
-BindDeclaration PrefillContext::binder_at(const Expr& row) const {
-  BindDeclaration b = binder();
-  b.bind("q", q_first + row).bind("row", inputs.q_block * tiling.block_rows + row);
-  return b;
-}
-
-BindDeclaration PrefillContext::binder_at(const Expr& row, const Expr& key) const {
-  BindDeclaration b = binder_at(row);
-  b.bind("k", key);
-  return b;
-}
-
-Expr PrefillContext::marked(const Expr& visible, const Expr& weight) const {
-  if (!weights_have_signs()) return Halide::select(visible, weight, negative_mark);
-  return Halide::reinterpret<float>(
-      Halide::select(visible, Halide::reinterpret<int32_t>(weight), Expr(signalling_mark_bits)));
-}
-
-Expr PrefillContext::is_visible(const Expr& weight) const {
-  const Expr bits = Halide::reinterpret<int32_t>(weight);
-  return weights_have_signs() ? bits != signalling_mark_bits : negative_mark_bits < bits;
+  return bind.mutate(condition);
 }
 
 }  // namespace fovea

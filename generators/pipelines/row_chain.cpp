@@ -46,7 +46,7 @@ RowChain make_row_chain(const std::string& name, const std::vector<Expr>& transf
       }
       const bool is_sum = reduction.name == row_calls::sum;
       RowStep::Reduction r{Func(step_name + (is_sum ? "_sum" : "_largest")),
-                           RDom(0, layout.size, step_name + "_features")};
+                           RDom(0, layout.size, step_name + "_features"), is_sum};
       RowSource inner = row;
       inner.reduce = nullptr;  // the declaration rules allow none inside another
       BindDeclaration term = binder;

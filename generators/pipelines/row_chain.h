@@ -18,6 +18,7 @@ struct RowStep {
   struct Reduction {
     Halide::Func f;
     Halide::RDom features;
+    bool is_sum = true;  // else the largest, which keeps NaN and cannot be split into lanes
   };
   std::vector<Reduction> reductions;
   Halide::Func row;

@@ -88,7 +88,7 @@ void schedule_key_rows(RowChain& chain, Halide::LoopLevel level, const PrefillCp
   for (RowStep& step : chain.steps) {
     for (RowStep::Reduction& r : step.reductions) {
       r.f.compute_at(level).bound_extent(block, 1).bound(j, 0, p.key_block);
-      if (size % p.lanes == 0) r.f.update().atomic().vectorize(r.features.x, p.lanes);
+      if (r.is_sum && size % p.lanes == 0) r.f.update().atomic().vectorize(r.features.x, p.lanes);
     }
     step.row.compute_at(level).bound_extent(block, 1).bound(j, 0, p.key_block).bound(d, 0, size);
     if (size % p.lanes == 0) step.row.vectorize(d, p.lanes);
@@ -131,7 +131,7 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
 
 // Two keys or two features in a word, ready to be broadcast.
 void schedule_pairs(KeyBlockStage& s, const Halide::LoopLevel& level, const PrefillCpuSchedule& p,
-                    const PrefillTiling& t) {
+                    const AttentionTiling& t) {
   if (s.key_pairs.defined()) {
     s.key_pairs.compute_at(level).bound(d, 0, t.d_qk / 2).bound(j, 0, p.key_block);
     if (t.d_qk / 2 % p.lanes == 0) s.key_pairs.vectorize(d, p.lanes);
@@ -146,7 +146,7 @@ void schedule_pairs(KeyBlockStage& s, const Halide::LoopLevel& level, const Pref
 }
 
 void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSchedule& p,
-                    const PrefillTiling& t, bool whole_blocks) {
+                    const AttentionTiling& t, bool whole_blocks) {
   const int rows = p.tile_rows();
   const auto [block_level, level] = schedule_block_loop(state, update, s.loop, p);
   Var jo("jo"), ji("ji"), d_o("do"), di("di");
@@ -331,7 +331,7 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
                            s.key_block / width));
 }
 
-PrefillTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v) {
+AttentionTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v) {
   return {element, d_qk, d_v, s.block_rows(), s.key_block, s.feature_group, s.dot_pairs};
 }
 
@@ -357,23 +357,25 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
     f.never_partition_all();
   }
   schedule_query_rows(p.queries, s, p.tiling.d_qk);
-  schedule_query_rows(p.output_rows, s, d_v);
+  schedule_query_rows(p.finished.output_rows, s, d_v);
   if (p.query.scaled.defined()) schedule_rows_as_lanes(p.query.scaled, s, p.tiling.d_qk);
   if (p.query.pairs.defined()) schedule_rows_as_lanes(p.query.pairs, s, p.tiling.d_qk / 2);
   for (EntryBounds& e : p.row_entries) {
     for (Func f : {e.low, e.high}) f.compute_root();
   }
-  if (p.combined.defined()) {
-    bound_rows(p.combined, s);
-    loop_over_rows(p.combined, {d}, s);
+  if (Func combined = p.finished.combined; combined.defined()) {
+    bound_rows(combined, s);
+    loop_over_rows(combined, {d}, s);
+  }
+  for (FinishedRows::Slice& slice : p.finished.slices) {
+    bound_rows(slice.rows, s);
+    loop_over_rows(slice.rows, {d}, s);
+    if (slice.divisor.defined()) {
+      bound_rows(slice.divisor, s);
+      loop_over_rows(slice.divisor, {}, s);
+    }
   }
   for (AttentionState& a : p.states) {
-    bound_rows(a.rows, s);
-    loop_over_rows(a.rows, {d}, s);
-    if (a.divisor.defined()) {
-      bound_rows(a.divisor, s);
-      loop_over_rows(a.divisor, {}, s);
-    }
     const int slots =
         s.feature_group + (a.full.maximum.defined() || a.partial.maximum.defined() ? 2 : 1);
     bound_rows(a.state, s);

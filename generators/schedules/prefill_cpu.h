@@ -43,7 +43,7 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
 void check(const PrefillCpuSchedule& schedule, const Variant& variant, Element element, int d_qk,
            int d_v);
 
-PrefillTiling tiling(const PrefillCpuSchedule& schedule, Element element, int d_qk, int d_v);
+AttentionTiling tiling(const PrefillCpuSchedule& schedule, Element element, int d_qk, int d_v);
 
 // Applies the schedule. The pipeline must have been made with tiling(schedule, …).
 void schedule_prefill(PrefillPipeline& pipeline, const PrefillCpuSchedule& schedule);

@@ -54,7 +54,7 @@ void run_emit_kernel(EmitArguments& a) {
 void add_emit_commands(CLI::App& app) {
   auto a = std::make_shared<EmitArguments>();
   a->request.dtypes = {"f32"};
-  a->request.passes = {"prefill"};
+  a->request.passes = {"prefill", "decode"};
   a->request.head_dims = {"64", "128"};
   a->options.jobs = 0;
 

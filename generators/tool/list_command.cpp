@@ -32,7 +32,7 @@ void run_list(const ListArguments& a) {
   LibraryRequest request;
   request.name = "list";
   request.dtypes = a.dtypes;
-  request.passes = {"prefill"};
+  request.passes = {"prefill", "decode"};
   request.head_dims = a.head_dims;
   LibraryPlan plan;
   if (!variants.empty()) plan = plan_library(request, variants);
@@ -52,7 +52,7 @@ void run_list(const ListArguments& a) {
     }
     for (const PlannedKernel& k : plan.kernels) {
       root["kernels"].push_back(spec_json(k.spec));
-      root["kernels"].back()["schedule"] = k.schedule.text();
+      root["kernels"].back()["schedule"] = text_of(k.schedule);
     }
     for (const TargetRow& t : target_table()) {
       root["targets"].push_back({{"name", t.name},
@@ -82,7 +82,7 @@ void run_list(const ListArguments& a) {
   }
   fmt::print("kernels (head dimensions {})\n", fmt::join(a.head_dims, ", "));
   for (const PlannedKernel& k : plan.kernels)
-    fmt::print("  {:<60} {}\n", kernel_name(k.spec), k.schedule.text());
+    fmt::print("  {:<60} {}\n", kernel_name(k.spec), text_of(k.schedule));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The entry points behind every generated function.
 // SPDX-License-Identifier: Apache-2.0
 #include "checks.h"
+#include "decode.h"
 #include "explain.h"
 #include "prefill.h"
 #include "prepare.h"
@@ -18,7 +19,9 @@ extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int
   if (status != FOVEA_OK) return status;
   status = check_workspace(ready.problem, ready.plan.bytes);
   if (status != FOVEA_OK || ready.kernel == kNoKernel) return status;
-  return run_prefill(ready.problem, params, library->kernels[ready.kernel], ready.plan);
+  const fovea_kernel_info& kernel = library->kernels[ready.kernel];
+  return kernel.pass == FOVEA_DECODE ? run_decode(ready.problem, params, kernel, ready.plan)
+                                     : run_prefill(ready.problem, params, kernel, ready.plan);
 }
 
 extern "C" size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant,

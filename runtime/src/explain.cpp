@@ -33,8 +33,8 @@ void append_choice(Text* text, const fovea_library_info& library, const Preparat
                  preference_of(target, kernel.dtype, capabilities.cpu_family).value);
     append_exception(text, library, kernel, capabilities);
   }
-  text->append("; up to %" PRId32 " threads, workspace %zu bytes)\n", ready.plan.workers,
-               ready.plan.bytes);
+  text->append("; pass %s: %s; up to %" PRId32 " threads, workspace %zu bytes)\n",
+               pass_name(kernel.pass), ready.why_pass, ready.plan.workers, ready.plan.bytes);
 }
 
 void append_candidate(Text* text, const fovea_library_info& library, int32_t index,

@@ -4,8 +4,8 @@
 #define FOVEA_PREPARE_H
 
 #include "checks.h"
-#include "prefill.h"
 #include "selection.h"
+#include "workspace.h"
 
 namespace fovea::detail {
 
@@ -13,6 +13,7 @@ struct Preparation {
   Problem problem;
   Capabilities capabilities;  // with the call's own wishes
   int32_t kernel;             // kNoKernel on errors, and if there is nothing to compute
+  const char* why_pass;       // why the kernel's pass was chosen, in words
   WorkspacePlan plan;
 };
 

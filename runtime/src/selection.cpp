@@ -11,7 +11,7 @@
 namespace fovea::detail {
 namespace {
 
-constexpr const char* kPassNames[] = {"prefill"};  // indexed by fovea_pass
+constexpr const char* kPassNames[] = {"prefill", "decode"};  // indexed by fovea_pass
 constexpr int32_t kPassCount = static_cast<int32_t>(sizeof(kPassNames) / sizeof(kPassNames[0]));
 
 bool fits_dtype(const fovea_kernel_info& kernel, const Request& request) {

@@ -1,128 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "work_item.h"
 
-#include <string.h>
-
 #include <initializer_list>
 
 namespace fovea::detail {
 namespace {
 
-// What an empty buffer points at; never read (see HalideBuffer).
-alignas(64) constexpr unsigned char kNothing[64] = {};
-uint8_t* nothing() { return const_cast<uint8_t*>(kNothing); }
-
 // 12 fixed arguments, parameters, out, extra outputs; see fovea_kernel_info.
 constexpr int kFixedArguments = 12;
 constexpr int kMaxArguments = kFixedArguments + FOVEA_MAX_PARAMETERS + 1 + kExtraOutputCount;
 
-HalideType halide_type(fovea_dtype dtype) {
-  switch (dtype) {
-    case FOVEA_F32:
-      return {kHalideFloat, 32, 1};
-    case FOVEA_F16:
-      return {kHalideFloat, 16, 1};
-    case FOVEA_BF16:
-      return {kHalideBFloat, 16, 1};
-    case FOVEA_I32:
-      return {kHalideInt, 32, 1};
-    case FOVEA_I8:
-      return {kHalideInt, 8, 1};
-    case FOVEA_U8:
-      break;
-  }
-  return {kHalideUInt, 8, 1};
-}
-
-struct RowBuffer {
-  HalideBuffer buffer;
-  HalideDimension dimensions[2];
-};
-
-// Rows [first_row, first_row + rows) of one head as a buffer of (feature, row).
-void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, int64_t b, int64_t head,
-               int64_t first_row, int32_t rows) {
-  const auto features = static_cast<int32_t>(tensor.extent[3]);
-  uint8_t* host = nothing();
-  if (rows > 0 && features > 0) {
-    // Strides of axes with one element mean nothing and may be anything: index 0 times a stride is
-    // 0. All other products have been checked to fit.
-    const int64_t elements =
-        b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
-    host = static_cast<uint8_t*>(tensor.data) + elements * dtype_size(tensor.dtype);
-  }
-  // One row has no stride to speak of; features keeps it valid for any check a kernel makes.
-  const int32_t row_stride =
-      tensor.extent[2] > 1 ? static_cast<int32_t>(tensor.stride[2]) : features;
-  rows_buffer->dimensions[0] = {0, features, 1, 0};
-  rows_buffer->dimensions[1] = {0, rows, row_stride, 0};
-  rows_buffer->buffer = {
-      0, nullptr, host, 0, halide_type(tensor.dtype), 2, rows_buffer->dimensions, nullptr};
-}
-
-// Where the rows of an item lie in an extra output.
-uint8_t* row_address(const fovea_tensor& tensor, int64_t b, int64_t head, int64_t first_row) {
-  const int64_t elements =
-      b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
-  return static_cast<uint8_t*>(tensor.data) + elements * dtype_size(FOVEA_F32);
-}
-
-int32_t stride_of(const fovea_tensor& tensor, int axis) {
-  return tensor.extent[axis] > 1 ? static_cast<int32_t>(tensor.stride[axis]) : 1;
-}
-
-// An output of one number a row, as a buffer of (row). A null tensor.data goes to `unwanted`.
-void fill_row_output(RowBuffer* row_buffer, const fovea_tensor& tensor, unsigned char* unwanted,
-                     const WorkItem& item, int64_t first_row, int32_t rows) {
-  const bool is_wanted = tensor.data != nullptr;
-  uint8_t* host = is_wanted ? row_address(tensor, item.b, item.head, first_row) : unwanted;
-  row_buffer->dimensions[0] = {0, rows, is_wanted ? stride_of(tensor, 2) : 1, 0};
-  row_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 1, row_buffer->dimensions,
-                        nullptr};
-}
-
-// An output of one number for each row and key, as a buffer of (key, row); empty if not wanted.
-void fill_key_output(RowBuffer* row_buffer, const fovea_tensor& tensor, const WorkItem& item,
-                     int64_t first_row, int32_t rows, int32_t keys) {
-  const bool has_keys = tensor.data != nullptr && keys > 0;
-  uint8_t* host = has_keys ? row_address(tensor, item.b, item.head, first_row) : nothing();
-  row_buffer->dimensions[0] = {0, has_keys ? keys : 0, has_keys ? stride_of(tensor, 3) : 1, 0};
-  row_buffer->dimensions[1] = {0, rows, has_keys ? stride_of(tensor, 2) : 1, 0};
-  row_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 2, row_buffer->dimensions,
-                        nullptr};
-}
-
-void fill_table(TableBuffer* table_buffer, const fovea_parameter_info& info,
-                const fovea_table& table) {
-  bool empty = false;
-  for (int32_t axis = 0; axis < info.rank; ++axis) empty = empty || table.extent[axis] == 0;
-  for (int32_t axis = 0; axis < info.rank; ++axis) {
-    // There is no index to clamp to in an empty axis: an empty table is one zero, on which no
-    // result depends.
-    const auto extent = empty ? 1 : static_cast<int32_t>(table.extent[axis]);
-    const auto stride = extent > 1 ? static_cast<int32_t>(table.stride[axis]) : 0;
-    table_buffer->dimensions[axis] = {0, extent, stride, 0};
-  }
-  uint8_t* host = empty ? nothing() : static_cast<uint8_t*>(const_cast<void*>(table.data));
-  table_buffer->buffer = {
-      0, nullptr, host, 0, halide_type(info.dtype), info.rank, table_buffer->dimensions, nullptr};
-}
-
 }  // namespace
-
-void fill_parameters(const Problem& problem, const void* params, Parameters* parameters) {
-  for (int32_t i = 0; i < problem.variant->parameter_count; ++i) {
-    const fovea_parameter_info& info = problem.variant->parameters[i];
-    // Kernels take every argument as void* and write to outputs only.
-    char* field = const_cast<char*>(static_cast<const char*>(params)) + info.offset;
-    parameters->arguments[i] = field;
-    if (info.kind != FOVEA_TABLE) continue;
-    fovea_table table;
-    memcpy(&table, field, sizeof(table));
-    fill_table(&parameters->tables[i], info, table);
-    parameters->arguments[i] = &parameters->tables[i].buffer;
-  }
-}
 
 int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Parameters& parameters,
              const WorkItem& item, fovea_scratch* scratch, UnwantedRows unwanted) {
@@ -164,9 +52,9 @@ int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Para
     if ((problem.variant->outputs & output.bit) == 0) continue;
     const fovea_tensor& tensor = call.*output.field;
     if (output.is_per_key) {
-      fill_key_output(&extra[i], tensor, item, first_row, rows, kv_len);
+      fill_key_output(&extra[i], tensor, item.b, item.head, first_row, rows, kv_len);
     } else {
-      fill_row_output(&extra[i], tensor, unwanted.memory, item, first_row, rows);
+      fill_row_output(&extra[i], tensor, unwanted.memory, item.b, item.head, first_row, rows);
       if (tensor.data == nullptr) unwanted.memory += unwanted.step;
     }
     arguments[count++] = &extra[i].buffer;

@@ -20,7 +20,7 @@ extern "C" {
 #define FOVEA_VERSION_PATCH 0
 
 /* Raised when the layout of a structure shared with generated code changes. */
-#define FOVEA_ABI_VERSION 2
+#define FOVEA_ABI_VERSION 3
 
 /* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says
  * what to change. */
@@ -90,7 +90,9 @@ typedef struct fovea_exec {
   uint32_t size;      /* sizeof(fovea_exec) */
   int32_t threads;    /* at most this many at once; 0: as many as this process may use */
   const char* target; /* "x86-avx2" forces a target, NULL: FOVEA_TARGET, else the best */
-  const char* pass;   /* "prefill" forces a pass, NULL: chosen from the shape */
+  /* "prefill" or "decode" forces a pass. NULL: decode for at most 16 query rows, where the library
+   * has it and probabilities are not wanted; else prefill. */
+  const char* pass;
   fovea_parallel_for parallel_for;  /* NULL: the library's own pool */
   void* pool;                       /* first argument of parallel_for */
   const fovea_allocator* allocator; /* used only when no workspace is given; NULL: malloc */

@@ -19,7 +19,7 @@ enum {
 };
 #define FOVEA_CPU_MASK(enumerator) (UINT64_C(1) << FOVEA_CPU_##enumerator##_BIT)
 
-typedef enum fovea_pass { FOVEA_PREFILL = 0 } fovea_pass;
+typedef enum fovea_pass { FOVEA_PREFILL = 0, FOVEA_DECODE = 1 } fovea_pass;
 
 /* What an axis of a table runs over; decides the extent the runtime demands. */
 typedef enum fovea_axis {
@@ -104,7 +104,55 @@ typedef struct fovea_target_info {
  * have extent 0 in dimension 0. Row r of the item sits at position
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
- * Returns 0, or a Halide error code. */
+ * Returns 0, or a Halide error code, as all functions of kernels do. */
+/* A decode kernel is several functions of the same argv form. The rows of a KV head are the rows of
+ * its query heads, the heads of a row next to each other: row r is row r / heads of the sequence in
+ * query head kv_head * heads + r % heads. They are computed in tiles, the keys in chunks of whole
+ * key blocks. A part makes of a tile and a chunk a record for each row: record_lanes *
+ * record_slots * record_groups floats, which only the kernel understands.
+ *
+ * A part takes
+ *    0  user context, void*: the fovea_scratch of this worker
+ *    1  q [d_qk, heads, q_len], of this KV head
+ *    2  k [d_qk, kv_len]
+ *    3  v [d_v, kv_len]
+ *    4  heads int32, query heads that share the KV head
+ *    5  first_row int32, of the tile; rows past the last one repeat it
+ *    6  block_begin int32
+ *    7  block_end int32, key blocks of the chunk; at most ceil(kv_len / key_block)
+ *    8  q_offset int32
+ *    9  q_len int32
+ *   10  kv_len int32
+ *   11  batch int32
+ *   12  kv_head int32
+ *   13  scale float
+ *   then every parameter in declaration order
+ *   then records float [record_lanes, record_slots, record_groups, rows of the tile], dense
+ *
+ * The finish of one row takes the user context, records [record_lanes, record_slots,
+ * record_groups, chunks] with any stride between chunks, head int32, row int32, q_offset, q_len,
+ * kv_len, batch, kv_head, the parameters, out [d_v, 1], and of the extra outputs those that the
+ * variant returns, lse [1], row_max [1], row_sum [1].
+ *
+ * The range of a KV head takes the user context, heads, q_offset, q_len, kv_len, batch, kv_head,
+ * the parameters, and writes int32 [2]: the first key block that any row sees, and the one after
+ * the last; not below the first. */
+typedef struct fovea_decode_part {
+  int32_t rows; /* of its tile */
+  int (*run)(void** argv);
+} fovea_decode_part;
+
+typedef struct fovea_decode_info {
+  int32_t key_block;    /* keys */
+  int32_t chunk_blocks; /* key blocks of a chunk */
+  int32_t record_lanes, record_slots, record_groups;
+  int32_t range_of_head; /* 0: the range of a sequence is the same for all its heads */
+  int32_t part_count;
+  const fovea_decode_part* parts; /* by rising rows; the first one has one row */
+  int (*range)(void** argv);
+  int (*finish)(void** argv);
+} fovea_decode_info;
+
 typedef struct fovea_kernel_info {
   const char* name; /* fovea_<pass>__<variant>__<dtype>__d<dims>__<target> */
   int32_t variant;  /* index into fovea_library_info.variants */
@@ -112,9 +160,10 @@ typedef struct fovea_kernel_info {
   fovea_pass pass;
   fovea_dtype dtype;
   int32_t d_qk, d_v;
-  int32_t block_rows;
-  size_t scratch_bytes; /* what the kernel takes from its fovea_scratch, alignment included */
-  int (*run)(void** argv);
+  int32_t block_rows;      /* decode: of its widest tile */
+  size_t scratch_bytes;    /* what the kernel takes from its fovea_scratch, alignment included */
+  int (*run)(void** argv); /* prefill, else NULL */
+  const fovea_decode_info* decode; /* decode, else NULL */
 } fovea_kernel_info;
 
 typedef struct fovea_library_info {

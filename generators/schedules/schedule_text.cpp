@@ -1,24 +1,27 @@
-// prefill_cpu_text.cpp: the parameters of the CPU schedule by name.
+// schedule_text.cpp: the parameters of the CPU schedules by name.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <stdexcept>
 
+#include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/prefill_cpu.h"
 
 namespace fovea {
 namespace {
 
 // A number, or a choice that is written as 0 or 1.
+template <typename Schedule>
 struct Field {
   const char* name;
-  int PrefillCpuSchedule::* number;
-  bool PrefillCpuSchedule::* choice = nullptr;
+  int Schedule::* number;
+  bool Schedule::* choice = nullptr;
 };
 
-constexpr Field fields[] = {
+constexpr Field<PrefillCpuSchedule> prefill_fields[] = {
     {"lanes", &PrefillCpuSchedule::lanes},
     {"row_vectors", &PrefillCpuSchedule::row_vectors},
     {"row_tiles", &PrefillCpuSchedule::row_tiles},
@@ -30,18 +33,27 @@ constexpr Field fields[] = {
     {"dot_pairs", nullptr, &PrefillCpuSchedule::dot_pairs},
 };
 
-}  // namespace
+constexpr Field<DecodeCpuSchedule> decode_fields[] = {
+    {"lanes", &DecodeCpuSchedule::lanes},
+    {"wide_rows", &DecodeCpuSchedule::wide_rows},
+    {"key_block", &DecodeCpuSchedule::key_block},
+    {"chunk_blocks", &DecodeCpuSchedule::chunk_blocks},
+    {"value_vectors", &DecodeCpuSchedule::value_vectors},
+    {"feature_unroll", &DecodeCpuSchedule::feature_unroll},
+};
 
-std::string PrefillCpuSchedule::text() const {
+template <typename Schedule>
+std::string text_of(const Schedule& schedule, std::span<const Field<Schedule>> fields) {
   std::string out;
-  for (const Field& f : fields)
+  for (const Field<Schedule>& f : fields)
     out += fmt::format("{}{}={}", out.empty() ? "" : " ", f.name,
-                       f.number ? this->*f.number : static_cast<int>(this->*f.choice));
+                       f.number ? schedule.*f.number : static_cast<int>(schedule.*f.choice));
   return out;
 }
 
-PrefillCpuSchedule PrefillCpuSchedule::with(const std::string& text) const {
-  PrefillCpuSchedule changed = *this;
+template <typename Schedule>
+Schedule changed_by(Schedule changed, std::span<const Field<Schedule>> fields,
+                    const std::string& text) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find_first_of(", ", begin), text.size());
     const std::string word = text.substr(begin, end - begin);
@@ -49,9 +61,9 @@ PrefillCpuSchedule PrefillCpuSchedule::with(const std::string& text) const {
     if (word.empty()) continue;
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(0, equals);
-    const Field* field = nullptr;
+    const Field<Schedule>* field = nullptr;
     std::string names;
-    for (const Field& f : fields) {
+    for (const Field<Schedule>& f : fields) {
       if (name == f.name) field = &f;
       names += fmt::format("{}{}", names.empty() ? "" : ", ", f.name);
     }
@@ -77,6 +89,24 @@ PrefillCpuSchedule PrefillCpuSchedule::with(const std::string& text) const {
     }
   }
   return changed;
+}
+
+}  // namespace
+
+std::string PrefillCpuSchedule::text() const {
+  return text_of<PrefillCpuSchedule>(*this, prefill_fields);
+}
+
+PrefillCpuSchedule PrefillCpuSchedule::with(const std::string& text) const {
+  return changed_by<PrefillCpuSchedule>(*this, prefill_fields, text);
+}
+
+std::string DecodeCpuSchedule::text() const {
+  return text_of<DecodeCpuSchedule>(*this, decode_fields);
+}
+
+DecodeCpuSchedule DecodeCpuSchedule::with(const std::string& text) const {
+  return changed_by<DecodeCpuSchedule>(*this, decode_fields, text);
 }
 
 }  // namespace fovea

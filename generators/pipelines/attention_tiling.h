@@ -1,0 +1,37 @@
+// attention_tiling.h: sizes that shape the algorithm itself. The schedule chooses them.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_PIPELINES_ATTENTION_TILING_H
+#define FOVEA_GENERATORS_PIPELINES_ATTENTION_TILING_H
+
+#include "generators/pipelines/element.h"
+
+namespace fovea {
+
+struct AttentionTiling {
+  Element element = Element::F32;  // of q, k, v and out
+  int d_qk = 0, d_v = 0;
+  int block_rows = 0;  // bq: query rows of one tile
+  int key_block = 0;   // bk: keys that share one maximum and one correction of the state
+  // Prefill: features of the output kept next to each other in the state; divides d_v. Decode:
+  // vectors of them; divides d_v / value_lanes.
+  int feature_group = 0;
+  // Products of bf16 pairs by the target's own instruction: of queries and keys, and in blocks that
+  // are visible whole of weights and values. Else 16-bit keys and values are widened, a block at a
+  // time, and everything is as in f32.
+  bool dot_pairs = false;
+
+  // Decode: features are the vector lanes. So many partial sums of a product are added up at its
+  // end (0: rows are the lanes, and every product has one accumulator); divides the features of a
+  // slice.
+  int feature_lanes = 0;
+  int value_lanes = 0;  // features of v next to each other in the state; divides d_v
+  int pair_keys = 0;    // keys that make, with the rows of the tile, a vector of pairs
+  // Decode: keys that follow each other in the order of computation lie key_block / key_streams
+  // rows apart, so that as many streams of memory run at once. Divides key_block. The same for
+  // tiles of any number of rows, whose results are to be the same bits.
+  int key_streams = 1;
+};
+
+}  // namespace fovea
+
+#endif

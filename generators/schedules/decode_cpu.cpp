@@ -1,0 +1,361 @@
+// decode_cpu.cpp: loops, vectors and storage of the decode pass on a CPU.
+//
+// Assumes: one call is one tile of rows and one chunk of keys (a part), one row (its finish), or
+// one KV head (its range of blocks), and runs on one thread.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/schedules/decode_cpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace fovea {
+namespace {
+
+using namespace tile_vars;
+using Halide::Func;
+using Halide::LoopLevel;
+using Halide::RDom;
+using Halide::RVar;
+using Halide::Var;
+
+int largest_power_of_two(int divides, int limit) {
+  int power = 1;
+  while (2 * power <= limit && divides % (2 * power) == 0) power *= 2;
+  return power;
+}
+
+int largest_divisor_up_to(int extent, int limit) {
+  int divisor = std::min(extent, limit);
+  while (extent % divisor != 0) --divisor;
+  return divisor;
+}
+
+struct PartScheduler {
+  const DecodeCpuSchedule& s;
+  const AttentionTiling& t;
+  const int rows, keys;  // of one vector of (row, key) pairs
+
+  PartScheduler(const DecodeCpuSchedule& schedule, const AttentionTiling& tiling)
+      : s(schedule), t(tiling), rows(tiling.block_rows), keys(tiling.pair_keys) {}
+
+  // Rows of the tile and as many keys side by side make one vector.
+  void vectorize_pairs(Halide::Stage stage, const Var& key, const Var& fused) const {
+    if (rows == 1) {
+      stage.vectorize(key);
+    } else {
+      stage.fuse(qi, key, fused).vectorize(fused);
+    }
+  }
+
+  // Features of rows that lie in memory so.
+  void features_as_lanes(Func row, int size) const {
+    row.bound(d, 0, size).vectorize(d, largest_power_of_two(size, s.lanes));
+  }
+
+  void schedule_query(RowChain& chain, Func scaled) const {
+    for (RowStep& step : chain.steps) {
+      for (RowStep::Reduction& r : step.reductions) {
+        r.f.compute_root().bound_extent(qi, rows);
+        reduce_features(r);
+      }
+      step.row.compute_root().bound_extent(qi, rows).reorder_storage(d, qi).reorder(d, qi);
+      features_as_lanes(step.row, t.d_qk);
+    }
+    scaled.compute_root().bound_extent(qi, rows).reorder_storage(d, qi).reorder(d, qi);
+    features_as_lanes(scaled, t.d_qk);
+  }
+
+  void reduce_features(RowStep::Reduction& r) const {
+    if (!r.is_sum) return;
+    const int size = r.features.x.extent().as<Halide::Internal::IntImm>()
+                         ? static_cast<int>(*Halide::Internal::as_const_int(r.features.x.extent()))
+                         : 1;
+    const int lanes = largest_power_of_two(size, s.lanes);
+    if (lanes > 1) r.f.update().atomic().vectorize(r.features.x, lanes);
+  }
+
+  // Rows that are widened and not transformed stay inline: each vector is used at once by all rows.
+  void schedule_key_rows(RowChain& chain, const LoopLevel& level, int size,
+                         bool transformed) const {
+    if (!transformed) return;
+    for (RowStep& step : chain.steps) {
+      for (RowStep::Reduction& r : step.reductions) {
+        r.f.compute_at(level).bound_extent(block, 1).bound(j, 0, s.key_block);
+        reduce_features(r);
+      }
+      step.row.compute_at(level).bound_extent(block, 1).bound(j, 0, s.key_block);
+      features_as_lanes(step.row, size);
+    }
+  }
+
+  // One number a row from all keys of a block: first the keys of each of `lanes` places, then the
+  // places in their order. The order of a sum does not depend on the rows of the tile.
+  void reduce_keys(Func f, const RDom& range, const LoopLevel& level) const {
+    RVar outer("outer"), inner("inner");
+    const Var place("place"), po("po"), pi("pi"), fused("fused");
+    f.compute_at(level).bound_extent(qi, rows).bound_extent(block, 1);
+    f.update().split(range.x, outer, inner, s.lanes);
+    Func of_places = f.update().rfactor(inner, place);
+    of_places.compute_at(level)
+        .bound_extent(qi, rows)
+        .bound_extent(block, 1)
+        .bound(place, 0, s.lanes)
+        .reorder_storage(qi, place, block);
+    of_places.split(place, po, pi, keys).reorder(qi, pi, po, block);
+    vectorize_pairs(of_places, pi, fused);
+    of_places.update().split(place, po, pi, keys).reorder(qi, pi, po, outer, block);
+    vectorize_pairs(of_places.update(), pi, fused);
+    of_places.unroll(po).update().unroll(po);
+    f.update().reorder(qi, inner).unroll(inner);
+    if (rows > 1) f.vectorize(qi).update().vectorize(qi);
+  }
+
+  void schedule_scores(KeyBlockStage& st, const LoopLevel& level) const {
+    const Var jo("jo"), ji("ji"), fused("fused");
+    st.score.compute_at(level).bound_extent(qi, rows).bound(j, 0, s.key_block);
+    st.score.split(j, jo, ji, keys).reorder(qi, ji, jo);
+    vectorize_pairs(st.score, ji, fused);
+    const LoopLevel level_of_vector(st.score, jo);
+    st.pair_sums.compute_at(level_of_vector)
+        .bound(pair, 0, rows * keys)
+        .bound_extent(vector, 1)
+        .vectorize(pair);
+    Halide::Stage across = st.pair_sums.update();
+    across.reorder(st.lanes.x, pair).atomic();
+    if (t.feature_lanes > 1) across.vectorize(st.lanes.x);
+    across.vectorize(pair);
+    Halide::Stage sums = st.lane_sums.update();
+    st.lane_sums.compute_at(level_of_vector)
+        .store_in(Halide::MemoryType::Register)
+        .bound(lane, 0, t.feature_lanes)
+        .bound(pair, 0, rows * keys)
+        .bound_extent(vector, 1)
+        .vectorize(lane)
+        .unroll(pair);
+    sums.reorder(lane, pair, st.features.x).vectorize(lane).unroll(pair);
+    const int steps = static_cast<int>(*Halide::Internal::as_const_int(st.features.x.extent()));
+    const int unroll = largest_divisor_up_to(steps, s.feature_unroll);
+    if (unroll > 1) sums.unroll(st.features.x, unroll);
+  }
+
+  void schedule_weights(Func f, const LoopLevel& level) const {
+    const Var jo("jo"), ji("ji"), fused("fused");
+    f.compute_at(level).bound_extent(qi, rows).bound(j, 0, s.key_block).bound_extent(block, 1);
+    f.split(j, jo, ji, keys).reorder(qi, ji, jo);
+    vectorize_pairs(f, ji, fused);
+  }
+
+  void schedule_values(KeyBlockStage& st, const LoopLevel& level) const {
+    const Var d_o("do"), di("di");
+    const int vectors =
+        largest_divisor_up_to(t.d_v / t.value_lanes, std::max(1, s.value_vectors / rows));
+    const int features = vectors * t.value_lanes;
+    st.block_out.compute_at(level).bound_extent(qi, rows).bound(d, 0, t.d_v).reorder_storage(d, qi);
+    st.block_out.split(d, d_o, d, features)
+        .split(d, di, d, t.value_lanes)
+        .reorder(d, di, qi, d_o)
+        .vectorize(d)
+        .unroll(di)
+        .unroll(qi);
+    st.weighted.compute_at(st.block_out, d_o)
+        .store_in(Halide::MemoryType::Register)
+        .bound_extent(qi, rows)
+        .bound_extent(d, features)
+        .reorder_storage(d, qi)
+        .reorder(d, qi)
+        .vectorize(d, t.value_lanes)
+        .unroll(d)
+        .unroll(qi);
+    RVar outer("outer"), inner("inner");
+    st.weighted.update()
+        .split(st.value_keys.x, outer, inner, keys)
+        .split(d, di, d, t.value_lanes)
+        .reorder(d, di, qi, inner, outer)
+        .vectorize(d)
+        .unroll(di)
+        .unroll(qi)
+        .unroll(inner);
+  }
+
+  void schedule_stage(Func state, int update, KeyBlockStage& st, const Variant& variant) const {
+    const RVar blocks = st.loop.blocks.x;
+    Halide::Stage stage = state.update(update);
+    std::vector<Halide::VarOrRVar> order = {lane, group, qi, blocks};
+    if (st.loop.by_status) {
+      const RVar chunk = st.loop.blocks.y;
+      order.emplace_back(chunk);
+      st.loop.status.compute_at(state, chunk);
+      for (EntryBounds& e : st.loop.key_entries) {
+        for (Func f : {e.low, e.high}) {
+          f.compute_at(state, chunk);
+          f.update().atomic().vectorize(e.range.x, s.lanes);
+        }
+      }
+    }
+    stage.reorder(order).vectorize(lane).never_partition_all();
+    const LoopLevel level(state, blocks);
+    schedule_key_rows(st.keys, level, t.d_qk, !variant.key_steps().empty());
+    schedule_key_rows(st.values, level, t.d_v, !variant.value_steps().empty());
+    schedule_scores(st, level);
+    if (st.maximum.defined()) reduce_keys(st.maximum, st.max_keys, level);
+    for (Func f : {st.weight, st.carried}) {
+      if (f.defined()) schedule_weights(f, level);
+    }
+    reduce_keys(st.sum, st.sum_keys, level);
+    schedule_values(st, level);
+    // One block at a time, said where bounds inference cannot see it.
+    for (Func f : {st.pair_sums, st.lane_sums, st.score, st.weighted, st.block_out})
+      f.bound_extent(block, 1);
+  }
+};
+
+}  // namespace
+
+std::vector<int> DecodeCpuSchedule::tile_rows() const {
+  return wide_rows > 1 ? std::vector<int>{1, wide_rows} : std::vector<int>{1};
+}
+
+DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant&, Element element,
+                                          int d_qk, int d_v) {
+  DecodeCpuSchedule s;
+  s.lanes = target.vector_bytes / 4;
+  s.wide_rows = 4;
+  s.key_block = 128;
+  // A chunk is read once for every tile of rows: it stays in the second-level cache.
+  constexpr int chunk_bytes = 256 * 1024;
+  const int key_bytes = (d_qk + d_v) * stored_type(element).bytes();
+  s.chunk_blocks = std::clamp(chunk_bytes / (key_bytes * s.key_block), 1, 8);
+  s.value_vectors = target.vector_registers >= 32 ? 16 : 8;
+  s.feature_unroll = 2;
+  return s;
+}
+
+void check(const DecodeCpuSchedule& s) {
+  const auto require = [](bool holds, const char* name, int value, const std::string& rule) {
+    if (!holds)
+      throw std::invalid_argument(
+          fmt::format("schedule parameter {} is {}: {}", name, value, rule));
+  };
+  require(s.lanes == 4 || s.lanes == 8 || s.lanes == 16, "lanes", s.lanes,
+          "4, 8 or 16 floats make a vector");
+  require(s.wide_rows >= 1 && s.wide_rows <= s.lanes && (s.wide_rows & (s.wide_rows - 1)) == 0,
+          "wide_rows", s.wide_rows, fmt::format("a power of two up to lanes = {}", s.lanes));
+  require(s.key_block >= s.lanes && s.key_block <= 1024 && s.key_block % s.lanes == 0, "key_block",
+          s.key_block, fmt::format("a multiple of lanes = {} up to 1024", s.lanes));
+  require(s.chunk_blocks >= 1 && s.chunk_blocks <= 1024, "chunk_blocks", s.chunk_blocks,
+          "1 to 1024");
+  require(s.value_vectors >= 1 && s.value_vectors <= 32, "value_vectors", s.value_vectors,
+          "1 to 32");
+  require(s.feature_unroll >= 1 && s.feature_unroll <= 16, "feature_unroll", s.feature_unroll,
+          "1 to 16");
+}
+
+AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Element element,
+                       int d_qk, int d_v, int rows) {
+  // Groups keep the number of slots, which are unrolled, within bounds.
+  constexpr int most_vectors = 16;
+  AttentionTiling t;
+  t.element = element;
+  t.d_qk = d_qk;
+  t.d_v = d_v;
+  t.block_rows = rows;
+  t.key_block = s.key_block;
+  t.feature_lanes = largest_power_of_two(d_qk / variant.slice_count(), s.lanes);
+  t.value_lanes = largest_power_of_two(d_v, s.lanes);
+  t.feature_group = largest_divisor_up_to(d_v / t.value_lanes, most_vectors);
+  t.pair_keys = s.lanes / rows;
+  t.key_streams = s.lanes / s.wide_rows;
+  return t;
+}
+
+void schedule_decode_part(DecodePart& p, const DecodeCpuSchedule& s) {
+  const AttentionTiling& t = p.tiling;
+  const PartScheduler part(s, t);
+  const Variant& variant = *p.variant;
+  const int slots = record_slots(variant, t), all_slots = slots * static_cast<int>(p.states.size());
+  const int extents[] = {t.value_lanes, all_slots, record_groups(t), t.block_rows};
+  const Var vars[] = {lane, slot, group, qi};
+  int stride = 1;
+  for (int i = 0; i < 4; ++i) {
+    p.records.output_buffer().dim(i).set_bounds(0, extents[i]).set_stride(stride);
+    p.records.bound(vars[i], 0, extents[i]);
+    stride *= extents[i];
+  }
+  p.records.vectorize(lane);
+  if (p.states.size() > 1) p.records.unroll(slot);
+  part.schedule_query(p.queries, p.query.scaled);
+  for (DecodeState& a : p.states) {
+    a.state.compute_root()
+        .bound(lane, 0, t.value_lanes)
+        .bound(slot, 0, slots)
+        .bound(group, 0, record_groups(t))
+        .bound(qi, 0, t.block_rows)
+        .vectorize(lane)
+        .unroll(slot)
+        .never_partition_all();
+    int update = 0;
+    if (p.has_full) part.schedule_stage(a.state, update++, a.full, variant);
+    part.schedule_stage(a.state, update, a.partial, variant);
+  }
+}
+
+void schedule_decode_finish(DecodeFinish& p) {
+  const AttentionTiling& t = p.tiling;
+  for (DecodeFinish::Merge& m : p.merges) {
+    if (m.maximum.defined()) m.maximum.compute_root().bound(qi, 0, 1);
+    m.total.compute_root()
+        .bound(lane, 0, t.value_lanes)
+        .bound(group, 0, record_groups(t))
+        .bound(qi, 0, 1)
+        .vectorize(lane);
+    m.total.update().reorder(lane, slot, group, qi, m.chunks.x).vectorize(lane);
+  }
+  const auto rows = [&](Func f) {
+    if (!f.defined()) return;
+    f.compute_root().bound(qi, 0, 1).bound(d, 0, t.d_v).reorder_storage(d, qi);
+    f.vectorize(d, t.value_lanes);
+  };
+  for (FinishedRows::Slice& slice : p.finished.slices) {
+    rows(slice.rows);
+    if (slice.divisor.defined()) slice.divisor.compute_root().bound(qi, 0, 1);
+  }
+  rows(p.finished.combined);
+  for (RowStep& step : p.finished.output_rows.steps) {
+    for (RowStep::Reduction& r : step.reductions) r.f.compute_root().bound(qi, 0, 1);
+    rows(step.row);
+  }
+  p.out.output_buffer().dim(0).set_bounds(0, t.d_v);
+  p.out.output_buffer().dim(1).set_bounds(0, 1);
+  p.out.bound(d, 0, t.d_v).bound(qi, 0, 1).vectorize(d, t.value_lanes);
+  for (Func f : {p.lse, p.row_max, p.row_sum}) {
+    if (f.defined()) f.output_buffer().dim(0).set_bounds(0, 1).set_stride(Halide::Expr());
+    if (f.defined()) f.bound(qi, 0, 1);
+  }
+}
+
+void schedule_decode_range(DecodeRange& p) {
+  p.range.output_buffer().dim(0).set_bounds(0, 2);
+  p.range.bound(p.range.args()[0], 0, 2).unroll(p.range.args()[0]);
+  for (Func f : {p.first, p.end}) {
+    if (f.defined()) f.compute_root();
+  }
+}
+
+std::vector<BlockLoopName> block_loops(const DecodePart& part) {
+  std::vector<BlockLoopName> names;
+  for (const DecodeState& a : part.states) {
+    int update = 0;
+    const auto add = [&](const KeyBlockStage& stage) {
+      names.push_back(
+          {fmt::format("{}.s{}.{}", a.state.name(), ++update, stage.loop.blocks.x.name()),
+           a.state.name(), stage.loop.by_status});
+    };
+    if (part.has_full) add(a.full);
+    add(a.partial);
+  }
+  return names;
+}
+
+}  // namespace fovea
