@@ -88,12 +88,16 @@ std::vector<int64_t> parse_axis(const std::string& where, const std::string& tex
   return values;
 }
 
-std::vector<ExampleShape> parse_shapes(const std::string& text) {
+std::vector<ExampleShape> parse_shapes(const std::string& text, const std::string& pass) {
   constexpr std::array names = {"b", "hq", "hkv", "sq", "skv"};
   const std::string where = fmt::format("--shape '{}'", text);
+  const bool decode = pass == "decode";
   // 0: follows its neighbour.
-  std::map<std::string, std::vector<int64_t>> axes = {
-      {"b", {1}}, {"hq", {8}}, {"hkv", {0}}, {"sq", {2048}}, {"skv", {0}}};
+  std::map<std::string, std::vector<int64_t>> axes = {{"b", {1}},
+                                                      {"hq", {8}},
+                                                      {"hkv", {0}},
+                                                      {"sq", {decode ? 1 : 2048}},
+                                                      {"skv", {decode ? 4096 : 0}}};
   std::vector<HeadDims> head_dims = {{64, 64}};
   std::map<std::string, bool> given;
   for (const std::string& word : split(text, ',')) {

@@ -16,8 +16,10 @@ namespace fovea::bench {
 std::vector<int64_t> parse_axis(const std::string& where, const std::string& text);
 
 // "sq=512|2048,d=64|192/128": every combination, the last axis fastest. Axes are b, hq, hkv, sq,
-// skv, d; without them b=1, hq=8, hkv=hq, sq=2048, skv=sq, d=64. Throws std::invalid_argument.
-std::vector<ExampleShape> parse_shapes(const std::string& text);
+// skv, d; without them b=1, hq=8, hkv=hq, d=64 and, for pass prefill, sq=2048, skv=sq, for decode
+// sq=1, skv=4096. Throws std::invalid_argument.
+std::vector<ExampleShape> parse_shapes(const std::string& text,
+                                       const std::string& pass = "prefill");
 
 }  // namespace fovea::bench
 

@@ -44,25 +44,43 @@ size_t flush_size() {
 
 void flush_caches() { sink = read_words(buffer().data(), flush_size() / sizeof(uint64_t)); }
 
-double stream_gbps(int threads) {
+namespace {
+
+// Each thread reads its part of the first `count` words `passes` times, after once untimed if there
+// are several.
+double read_gbps(int threads, size_t count, int passes) {
   const std::vector<uint64_t>& words = buffer();
-  const size_t part = words.size() / static_cast<size_t>(threads);
+  const size_t part = count / static_cast<size_t>(threads);
   std::atomic<int> waiting{threads};
   std::vector<double> seconds(static_cast<size_t>(threads));
   std::vector<std::thread> workers;
   for (size_t t = 0; t < static_cast<size_t>(threads); ++t) {
     workers.emplace_back([&, t] {
+      const auto read = [&] { sink = read_words(words.data() + t * part, part); };
+      if (passes > 1) read();
       waiting.fetch_sub(1);
       while (waiting.load() > 0) std::this_thread::yield();
       const auto begin = std::chrono::steady_clock::now();
-      sink = read_words(words.data() + t * part, part);
+      for (int i = 0; i < passes; ++i) read();
       seconds[t] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     });
   }
   for (std::thread& w : workers) w.join();
   const double longest = *std::max_element(seconds.begin(), seconds.end());
-  return static_cast<double>(part * static_cast<size_t>(threads) * sizeof(uint64_t)) / longest *
-         1e-9;
+  return static_cast<double>(part * static_cast<size_t>(threads) * sizeof(uint64_t)) * passes /
+         longest * 1e-9;
+}
+
+}  // namespace
+
+double stream_gbps(int threads) { return read_gbps(threads, buffer().size(), 1); }
+
+double stream_gbps(int threads, size_t bytes) {
+  // More than the buffer holds comes from memory like the buffer itself.
+  const size_t count = std::min(bytes / sizeof(uint64_t), buffer().size());
+  constexpr size_t sample_words = size_t{1} << 26;  // some milliseconds
+  const size_t passes = std::clamp<size_t>(sample_words / std::max<size_t>(count, 1), 2, 100000);
+  return read_gbps(threads, count, static_cast<int>(passes));
 }
 
 }  // namespace fovea::bench

@@ -16,6 +16,8 @@ void flush_caches();
 // GB/s of reading memory one line after the other, on `threads` threads at once, each its own part
 // of a buffer of twice flush_size().
 double stream_gbps(int threads);
+// The same of so many bytes, again and again: from whatever cache holds them.
+double stream_gbps(int threads, size_t bytes);
 
 }  // namespace fovea::bench
 

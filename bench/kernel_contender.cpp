@@ -41,9 +41,9 @@ struct LoadedLibrary {
 
 class KernelContender : public Contender {
  public:
-  KernelContender(const std::filesystem::path& file, const std::string& target, int threads,
+  KernelContender(const std::filesystem::path& file, const KernelChoice& choice,
                   const Problem& problem)
-      : library_(file), problem_(problem), target_(target), call_(problem.call()) {
+      : library_(file), problem_(problem), choice_(choice), call_(problem.call()) {
     const auto copy = [](fovea_tensor& tensor, size_t bytes, std::vector<unsigned char>& own) {
       const auto* first = static_cast<const unsigned char*>(tensor.data);
       own.assign(first, first + bytes);
@@ -53,8 +53,9 @@ class KernelContender : public Contender {
     copy(call_.k, problem.k_bytes(), k_);
     copy(call_.v, problem.v_bytes(), v_);
     copy(call_.out, problem.out_bytes(), out_);
-    exec_.threads = threads;
-    exec_.target = target_.c_str();
+    exec_.threads = choice_.threads;
+    exec_.target = choice_.target.c_str();
+    exec_.pass = choice_.pass.c_str();
     call_.exec = &exec_;
     workspace_.resize(library_.workspace(library_.info, 0, &call_));
     call_.workspace = workspace_.data();
@@ -87,7 +88,7 @@ class KernelContender : public Contender {
 
   LoadedLibrary library_;
   const Problem& problem_;
-  std::string target_;
+  KernelChoice choice_;
   fovea_call call_;
   Exec exec_;
   std::vector<unsigned char> q_, k_, v_, out_, workspace_;
@@ -96,9 +97,8 @@ class KernelContender : public Contender {
 }  // namespace
 
 std::unique_ptr<Contender> kernel_contender(const std::filesystem::path& library,
-                                            const std::string& target, int threads,
-                                            const Problem& problem) {
-  return std::make_unique<KernelContender>(library, target, threads, problem);
+                                            const KernelChoice& choice, const Problem& problem) {
+  return std::make_unique<KernelContender>(library, choice, problem);
 }
 
 }  // namespace fovea::bench

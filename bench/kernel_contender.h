@@ -14,11 +14,15 @@
 
 namespace fovea::bench {
 
+struct KernelChoice {
+  std::string target, pass;
+  int threads = 1;
+};
+
 // Calls the kernel as an application does, on memory of its own.
 // Throws Unavailable: the library does not load, or refuses the call.
 std::unique_ptr<Contender> kernel_contender(const std::filesystem::path& library,
-                                            const std::string& target, int threads,
-                                            const Problem& problem);
+                                            const KernelChoice& choice, const Problem& problem);
 
 }  // namespace fovea::bench
 

@@ -221,7 +221,9 @@ class Measurement {
                            overrides.empty() ? "" : fmt::format(" --schedule {}", overrides)));
         e.row.cannot = k.error;
         if (!k.error.empty()) continue;
-        attempt(e, [&] { e.contender = kernel_contender(k.library, target, c.threads, problem); });
+        attempt(e, [&] {
+          e.contender = kernel_contender(k.library, {target, c.pass, c.threads}, problem);
+        });
       }
     }
     for (const std::string& peer : chosen_peers_) {
@@ -275,7 +277,9 @@ class Measurement {
         double& peak = peaks[vector_bytes(e, dtype)];
         if (peak == 0) peak = fma_peak_gflops(vector_bytes(e, dtype), threads, peak_sample_s);
       }
-      c.stream_gbps.values.push_back(stream_gbps(threads));
+      c.stream_gbps.values.push_back(
+          c.is_decode() ? stream_gbps(threads, problem.k_bytes() + problem.v_bytes())
+                        : stream_gbps(threads));
       // Another one begins in each round: none always follows the same neighbour.
       for (size_t i = 0; i < all.size(); ++i) {
         Entrant& e = all[(i + static_cast<size_t>(round)) % all.size()];

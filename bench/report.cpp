@@ -19,6 +19,12 @@ double CaseResult::gflops(const Row& row) const {
   return median > 0 ? flops / median * 1e-9 : 0;
 }
 
+double CaseResult::gbps(const Row& row) const { return bytes / row.seconds.median() * 1e-9; }
+
+double CaseResult::fraction_of_stream(const Row& row) const {
+  return gbps(row) / stream_gbps.median();
+}
+
 double CaseResult::fraction_of_peak(const Row& row) const {
   const double peak = row.peak_gflops.maximum();
   return peak > 0 ? gflops(row) / peak : 0;
@@ -65,8 +71,8 @@ nlohmann::ordered_json report_json(const Report& report) {
         out["calls"] = row.calls;
         out["prepare_s"] = row.prepare_s;
         out["gflops"] = c.gflops(row);
-        out["gbps"] = c.bytes / median * 1e-9;
-        out["stream_gbps"] = c.stream_gbps.maximum();
+        out["gbps"] = c.gbps(row);
+        out["stream_gbps"] = c.is_decode() ? c.stream_gbps.median() : c.stream_gbps.maximum();
         out["peak_gflops"] = row.peak_gflops.maximum();
         out["fraction_of_peak"] = c.fraction_of_peak(row);
         if (best && row.is_fovea()) {
@@ -114,8 +120,10 @@ std::string report_text(const Report& report) {
     out += fmt::format("\n{} {} {} {}{}{}, {} thread{}{}\n", c.variant, c.pass, c.dtype, c.shape,
                        c.settings.empty() ? "" : " ", c.settings, c.threads,
                        c.threads == 1 ? "" : "s", c.cold ? ", cold caches" : "");
-    out += fmt::format("  {:<{}} {:>10} {:>7} {:>8} {:>8} {:>7}  {}\n", "", width, "ms", "spread",
-                       "GFLOP/s", "of peak", "of best", "max error");
+    const bool decode = c.is_decode();
+    out += fmt::format("  {:<{}} {:>10} {:>7} {:>8} {:>9} {:>7}  {}\n", "", width, "ms", "spread",
+                       decode ? "GB/s" : "GFLOP/s", decode ? "of stream" : "of peak", "of best",
+                       "max error");
     const Row* best = c.best_peer();
     std::string cannot;
     for (const Row& row : c.rows) {
@@ -125,9 +133,10 @@ std::string report_text(const Report& report) {
       }
       const double median = row.seconds.median();
       out += fmt::format(
-          "  {:<{}} {:>10} {:>5.1f} % {:>8.1f} {:>6.1f} % {:>7}  {:.1e}{}\n", row_name(c, row),
-          width, milliseconds(median), 100 * row.seconds.mad() / median, c.gflops(row),
-          100 * c.fraction_of_peak(row),
+          "  {:<{}} {:>10} {:>5.1f} % {:>8.1f} {:>7.1f} % {:>7}  {:.1e}{}\n", row_name(c, row),
+          width, milliseconds(median), 100 * row.seconds.mad() / median,
+          decode ? c.gbps(row) : c.gflops(row),
+          100 * (decode ? c.fraction_of_stream(row) : c.fraction_of_peak(row)),
           best && row.is_fovea() ? fmt::format("{:.2f}", c.gflops(row) / c.gflops(*best)) : "",
           row.error.max_abs, row.error.ok() ? "" : " !");
     }
@@ -135,8 +144,10 @@ std::string report_text(const Report& report) {
   }
   out +=
       "\nspread: median deviation from the median; GFLOP/s: of the pairs that the mask keeps; of "
-      "peak:\nof the multiply-adds measured in the same run; of best: beside the fastest peer; !: "
-      "error above\nthe bound of the contract\n";
+      "peak:\nof the multiply-adds measured in the same run; GB/s: of inputs and output, each "
+      "once; of "
+      "stream: of\na plain read of as many bytes; of best: beside the fastest peer; !: error above "
+      "the bound of\nthe contract\n";
   return out;
 }
 

@@ -39,6 +39,11 @@ struct CaseResult {
   Samples stream_gbps;
   std::vector<Row> rows;
 
+  // Decode is bound by memory: GB/s of inputs and output, each once, beside a plain read of as many
+  // bytes of keys and values, say more than operations.
+  bool is_decode() const { return pass == "decode"; }
+  double gbps(const Row& row) const;
+  double fraction_of_stream(const Row& row) const;
   double gflops(const Row& row) const;
   double fraction_of_peak(const Row& row) const;
   // The fastest measured peer; nullptr: none.

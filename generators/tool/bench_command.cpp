@@ -46,10 +46,10 @@ void run_bench(BenchArguments& a) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   r.program = self.filename().string();
   for (const std::string& text : a.shapes) {
-    const std::vector<ExampleShape> shapes = bench::parse_shapes(text);
+    const std::vector<ExampleShape> shapes = bench::parse_shapes(text, r.pass);
     r.shapes.insert(r.shapes.end(), shapes.begin(), shapes.end());
   }
-  if (a.shapes.empty()) r.shapes = bench::parse_shapes("");
+  if (a.shapes.empty()) r.shapes = bench::parse_shapes("", r.pass);
   const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
   for (const std::string& text : a.threads) {
     for (const int64_t x : bench::parse_axis(fmt::format("--threads '{}'", text), text))
@@ -96,17 +96,22 @@ void add_bench_command(CLI::App& app) {
   bench->footer(
       "example: fovea bench --variant causal --shape 'sq=512|2048|8192,d=64|128' --threads 1,2\n"
       "         fovea bench --variant causal_window --set window=256 --peers flex\n"
+      "         fovea bench --pass decode --variant causal --shape 'hq=32,hkv=8,skv=4096|65536'\n"
       "         fovea bench --schedule default row_vectors=3,key_tile=8 --peers none");
   bench->add_option("--variant", r.variants, "names, or all")
       ->delimiter(',')
       ->capture_default_str();
-  bench->add_option("--pass", r.pass, "pass")->capture_default_str();
+  bench->add_option("--pass", r.pass, "prefill or decode")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"prefill", "decode"}));
   bench->add_option("--dtype", r.dtypes, "element types: f32, f16, bf16")
       ->delimiter(',')
       ->capture_default_str();
-  bench->add_option("--shape", a->shapes,
-                    "b, hq, hkv, sq, skv, d; each a number, a list 64|128 or a range 1..16, "
-                    "64..512+64, 512..8192*2; default: b=1,hq=8,hkv=hq,sq=2048,skv=sq,d=64");
+  bench->add_option(
+      "--shape", a->shapes,
+      "b, hq, hkv, sq, skv, d; each a number, a list 64|128 or a range 1..16, "
+      "64..512+64, 512..8192*2; default: b=1,hq=8,hkv=hq,d=64, for prefill sq=2048,skv=sq, "
+      "for decode sq=1,skv=4096");
   bench->add_option("--target", r.targets, "targets; default: the one the dispatcher would choose")
       ->delimiter(',');
   bench->add_option("--threads", a->threads, "thread limits, 1,2 or 1..4; default: all CPUs")

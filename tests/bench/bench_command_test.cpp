@@ -100,6 +100,27 @@ TEST(BenchCommand, RowsCarryWhatTheyWereMeasuredWith) {
 }
 
 // The second run finds what the first one made.
+TEST(BenchCommand, DecodeIsMeasuredBesideAPlainRead) {
+  const std::vector<std::string> decode = {"--pass", "decode",    "--peers",
+                                           "none",   "--variant", "causal"};
+  std::vector<std::string> json = decode;
+  json.emplace_back("--json");
+  const ProgramRun run = run_fovea(words(json));
+  ASSERT_EQ(run.how, "exit status 0") << run.output;
+  const Json row = row_of(json_of(run), "fovea", "causal");
+  EXPECT_EQ(row["pass"], "decode");
+  EXPECT_TRUE(row["within_bound"]);
+  EXPECT_GT(row["gbps"], 0.0);
+  EXPECT_GT(row["stream_gbps"], 0.0);
+  EXPECT_THAT(row["schedule"].get<std::string>(), HasSubstr("wide_rows=4"));
+  EXPECT_THAT(row["command"].get<std::string>(), HasSubstr("--pass decode"));
+  const ProgramRun text = run_fovea(words(decode));
+  EXPECT_THAT(text.output, AllOf(HasSubstr("of stream"), HasSubstr("GB/s")));
+  const ProgramRun refused = run_fovea(words({"--pass", "encode"}));
+  EXPECT_NE(refused.how, "exit status 0");
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("--pass"), HasSubstr("decode")));
+}
+
 TEST(BenchCommand, KernelsAreKept) {
   const auto arguments = words({"--peers", "none", "--variant", "full"});
   ASSERT_EQ(run_fovea(arguments).how, "exit status 0");

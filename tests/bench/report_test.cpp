@@ -82,7 +82,7 @@ TEST(Report, TheTextFitsATerminal) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), 100u) << line;
   EXPECT_THAT(text,
               HasSubstr("causal prefill f32 b=1,hq=8,hkv=8,sq=2048,skv=2048,d=64, 2 threads"));
-  EXPECT_THAT(text, HasSubstr("50.0   50.0 %    2.00  1.0e-07\n"));
+  EXPECT_THAT(text, HasSubstr("50.0    50.0 %    2.00  1.0e-07\n"));
   EXPECT_THAT(text, HasSubstr("3.0e-07 !\n"));
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/prefill_cpu.h"
 
 namespace fovea {
@@ -42,6 +43,32 @@ TEST(ScheduleText, RoundTrip) {
             "lanes=1 row_vectors=2 row_tiles=3 key_tile=4 feature_group=5 key_block=6 "
             "feature_unroll=7 key_unroll=8 dot_pairs=1");
   EXPECT_EQ(PrefillCpuSchedule().with(s.text()).text(), s.text());
+}
+
+TEST(ScheduleText, RoundTripOfDecode) {
+  DecodeCpuSchedule s;
+  s.lanes = 1, s.wide_rows = 2, s.key_block = 3, s.chunk_blocks = 4, s.value_vectors = 5;
+  s.feature_unroll = 6;
+  EXPECT_EQ(s.text(),
+            "lanes=1 wide_rows=2 key_block=3 chunk_blocks=4 value_vectors=5 feature_unroll=6");
+  EXPECT_EQ(DecodeCpuSchedule().with(s.text()).text(), s.text());
+}
+
+TEST(ScheduleText, RulesOfDecode) {
+  DecodeCpuSchedule good;
+  good.lanes = 8, good.wide_rows = 4, good.key_block = 128, good.chunk_blocks = 4;
+  good.value_vectors = 8, good.feature_unroll = 2;
+  check(good);
+  for (const char* wrong : {"lanes=7", "wide_rows=3", "wide_rows=16", "key_block=100",
+                            "chunk_blocks=0", "value_vectors=0", "feature_unroll=17"}) {
+    const std::string text = wrong, name = text.substr(0, text.find('='));
+    try {
+      check(good.with(text));
+      ADD_FAILURE() << text << " is accepted";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_THAT(error.what(), HasSubstr("schedule parameter " + name + " is "));
+    }
+  }
 }
 
 TEST(ScheduleText, Refusals) {
