@@ -66,10 +66,10 @@ TEST(List, Json) {
     EXPECT_TRUE(row.at("d_qk").is_number_integer());
     EXPECT_TRUE(row.at("d_v").is_number_integer());
   }
-  // Two head dimensions of every variant for every target that is for f32.
+  // Two head dimensions and both passes of every variant for every target that is for f32.
   size_t targets = 0;
   for (const Json& row : root.at("targets")) targets += row.at("dtypes").at(0) == "f32" ? 1 : 0;
-  EXPECT_EQ(root.at("kernels").size(), 2 * root.at("variants").size() * targets);
+  EXPECT_EQ(root.at("kernels").size(), 2 * 2 * root.at("variants").size() * targets);
   // The text names the same things.
   const std::string text = output_of({"list", "--kernels"});
   for (const char* list : {"variants", "kernels", "targets"}) {

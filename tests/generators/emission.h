@@ -21,9 +21,9 @@ class SmallLibrary {
 
   // Small head dimensions compile fast.
   std::vector<std::string> arguments(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all = {"emit",         "--library", "small",    "--out",
-                                    out().string(), "--target",  "x86-avx2", "--head-dim",
-                                    "16",           "--jobs",    "2",        "--statement"};
+    std::vector<std::string> all = {"emit",  "--pass",       "prefill",  "--library",  "small",
+                                    "--out", out().string(), "--target", "x86-avx2",   "--head-dim",
+                                    "16",    "--jobs",       "2",        "--statement"};
     for (const char* v : variants) all.insert(all.end(), {"--variant", v});
     all.insert(all.end(), more.begin(), more.end());
     return all;

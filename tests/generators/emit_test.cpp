@@ -76,8 +76,8 @@ TEST(Emit, AnUnchangedRequestTouchesNothing) {
 TEST(Emit, KernelsDoNotDependOnTheFolderOrTheirNeighbours) {
   const ScratchFolder other;
   const ProgramRun run =
-      run_fovea({"emit", "--library", "small", "--variant", "causal", "--target", "x86-avx2",
-                 "--head-dim", "16", "--out", other.path().string()});
+      run_fovea({"emit", "--library", "small", "--pass", "prefill", "--variant", "causal",
+                 "--target", "x86-avx2", "--head-dim", "16", "--out", other.path().string()});
   ASSERT_EQ(run.how, "exit status 0") << run.output;
   EXPECT_TRUE(read_file(other.path() / "kernels" / (SmallLibrary::kernel("causal") + ".o")) ==
               read_file(emitted_library().kernel_file("causal", ".o")));
@@ -131,8 +131,8 @@ TEST(Emit, WhatIsNoLongerAskedForIsRemoved) {
   write_file(library.kernel_file("full", ".tmp.o"), "half an obj");
   write_file(library.out() / "kernels/notes.txt", "mine");
   const ProgramRun run =
-      run_fovea({"emit", "--library", "small", "--variant", "full", "--target", "x86-avx2",
-                 "--head-dim", "16", "--out", library.out().string()});
+      run_fovea({"emit", "--library", "small", "--pass", "prefill", "--variant", "full", "--target",
+                 "x86-avx2", "--head-dim", "16", "--out", library.out().string()});
   EXPECT_EQ(run.how, "exit status 0") << run.output;
   EXPECT_FALSE(fs::exists(library.kernel_file("full", ".tmp.o")));
   EXPECT_TRUE(fs::exists(library.kernel_file("full", ".o")));
@@ -281,8 +281,8 @@ class Background {
 TEST(EmitFailure, AKernelThatDiesIsNamed) {
   const ScratchFolder folder;
   const std::string out = (folder.path() / "out").string();
-  const Background emit({"emit", "--library", "small", "--variant", "causal", "--target",
-                         "x86-avx2", "--head-dim", "16", "--out", out},
+  const Background emit({"emit", "--library", "small", "--pass", "prefill", "--variant", "causal",
+                         "--target", "x86-avx2", "--head-dim", "16", "--out", out},
                         folder.path() / "log");
   const std::vector<pid_t> compilers = emit.compilers();
   if (!compilers.empty()) kill(compilers[0], SIGABRT);
@@ -298,9 +298,10 @@ TEST(EmitFailure, AKernelThatDiesIsNamed) {
 TEST(EmitFailure, AnInterruptedEmissionLeavesNothingHalfDone) {
   const ScratchFolder folder;
   const fs::path out = folder.path() / "out";
-  const std::vector<std::string> request = {
-      "emit",     "--library",  "small", "--variant", "causal", "full",  "--target",
-      "x86-avx2", "--head-dim", "16",    "--jobs",    "1",      "--out", out.string()};
+  const std::vector<std::string> request = {"emit",     "--library", "small",      "--pass",
+                                            "prefill",  "--variant", "causal",     "full",
+                                            "--target", "x86-avx2",  "--head-dim", "16",
+                                            "--jobs",   "1",         "--out",      out.string()};
   const Background emit(request, folder.path() / "log");
   // At some time during the second kernel.
   const fs::path first = out / "kernels" / (SmallLibrary::kernel("causal") + ".json");

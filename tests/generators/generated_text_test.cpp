@@ -58,12 +58,24 @@ LibraryPlan sample_plan() {
   const Variant plain("plain");
 
   LibraryPlan plan = plan_library(
-      {"sample", {}, {"x86-avx2", "x86-avx512"}, {"f32"}, {"64", "192/128"}, {"prefill"}},
+      {"sample", {}, {"x86-avx2", "x86-avx512"}, {"f32"}, {"64", "192/128"}, {"prefill", "decode"}},
       {everything, plain});
   int rows = 8;
   for (PlannedKernel& k : plan.kernels) {
-    k.schedule = {8, 3, 4, 4, 128, 4, 4};
-    k.facts = {rows, static_cast<size_t>(rows) * 64, ""};
+    k.facts.block_rows = rows;
+    k.facts.scratch_bytes = static_cast<size_t>(rows) * 64;
+    if (k.spec.pass == "prefill") {
+      k.schedule = PrefillCpuSchedule{8, 3, 4, 4, 128, 4, 4};
+    } else {
+      k.schedule = DecodeCpuSchedule{8, 4, 128, 4, 8, 2};
+      k.facts.tile_rows = {1, 4};
+      k.facts.key_block = 128;
+      k.facts.chunk_blocks = 4;
+      k.facts.record_lanes = 8;
+      k.facts.record_slots = 20;
+      k.facts.record_groups = 1;
+      k.facts.range_of_head = k.spec.variant == "everything";
+    }
     rows += 8;
   }
   plan.kernels.back().facts.tile_fallback = "the derived condition 'live' disagrees with the mask";
@@ -184,11 +196,17 @@ TEST_F(GeneratedCode, RegistryIsCpp17) {
 }
 
 TEST(GeneratedText, SymbolsAreIdentifiers) {
+  const std::string registry = registry_source(sample_plan());
   for (const PlannedKernel& k : sample_plan().kernels) {
     EXPECT_EQ(k.symbol.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"),
               std::string::npos)
         << k.symbol;
-    EXPECT_THAT(registry_source(sample_plan()), HasSubstr("int " + k.symbol + "_argv(void**"));
+    const std::vector<std::string> functions = kernel_symbols(k);
+    EXPECT_EQ(functions.size(), k.spec.pass == "decode" ? 4u : 1u);
+    for (const std::string& f : functions) {
+      EXPECT_TRUE(f.starts_with(k.symbol) && f.ends_with("_argv")) << f;
+      EXPECT_NE(registry.find("int " + f + "(void**"), std::string::npos) << f;
+    }
   }
 }
 

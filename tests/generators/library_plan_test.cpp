@@ -137,8 +137,8 @@ TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
             "x86-avx512-bf16-intel, x86-avx512-bf16-amd");
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
             "dtype 'int8': allowed is one of f32, f16, bf16");
-  EXPECT_EQ(refusal([](auto& r) { r.passes = {"decode"}; }),
-            "pass 'decode': allowed is prefill in this version");
+  EXPECT_EQ(refusal([](auto& r) { r.passes = {"backward"}; }),
+            "pass 'backward': allowed is one of prefill, decode");
   EXPECT_THAT(refusal([](auto&) {}, {}), HasSubstr("no variant is declared"));
 }
 

@@ -250,9 +250,9 @@ TEST(Objects, OnlyEntryPointsAreVisible) {
 // says how much.
 TEST(Objects, LargeStorageComesFromTheScratch) {
   const ScratchFolder folder;
-  const ProgramRun run =
-      run_fovea({"emit", "--library", "large", "--variant", "full", "--target", "x86-avx2",
-                 "--head-dim", "16/512", "--statement", "--out", folder.path().string()});
+  const ProgramRun run = run_fovea({"emit", "--library", "large", "--pass", "prefill", "--variant",
+                                    "full", "--target", "x86-avx2", "--head-dim", "16/512",
+                                    "--statement", "--out", folder.path().string()});
   ASSERT_EQ(run.how, "exit status 0") << run.output;
   const auto symbols = global_symbols(folder.path() / "large_kernels.o");
   EXPECT_TRUE(symbols.count("fovea_scratch_allocate"));

@@ -17,7 +17,7 @@ class Determinism : public KernelTest {
     CallSetup setup = plain_setup(2 * GetParam().info().block_rows + 1, 70, 4, 2);
     setup.batch = 2;
     setup.q_len = {static_cast<int32_t>(setup.q_rows), 3};
-    want_all_outputs(setup, GetParam().variant());
+    want_all_outputs(setup, GetParam());
     return setup;
   }
 };

@@ -68,12 +68,15 @@ TEST_P(ExactAnswer, MeanOfEqualValues) {
 TEST_P(ExactAnswer, TheOnlyKeyThatCounts) {
   for (int i = 0; i < 2 * calls && !HasFailure(); ++i) {
     CallSetup setup = draw_setup(i);
-    setup.scale = 1.0f;
+    setup.scale = 200.0f;
     setup.k.shared = {};
     Problem problem = make(setup, i);
-    // Rising, falling and shuffled scores move the maximum into any block.
-    const auto rank = [i](int64_t row) {
-      return i % 3 == 0 ? row : i % 3 == 1 ? -row : (row * 101) % 257;
+    // Rising, falling and shuffled scores move the maximum into any block; each rank is there once.
+    // Up to what one bf16 can hold, or else one f16 and two bf16.
+    const int64_t prime = setup.kv_rows <= 257 ? 257 : 2039;
+    ASSERT_LE(setup.kv_rows, prime);
+    const auto rank = [i, prime](int64_t row) {
+      return i % 3 == 0 ? row : i % 3 == 1 ? -row : (row * 101) % prime;
     };
     // Two features hold the rank as bf16 can.
     const bool has_two = GetParam().info().d_qk > 1;
@@ -81,7 +84,7 @@ TEST_P(ExactAnswer, TheOnlyKeyThatCounts) {
     problem.fill_k([&](int64_t, int64_t, int64_t row, int64_t d) {
       const auto score = static_cast<double>(rank(row));
       const double fine = has_two ? std::fmod(score, 16) : 0;
-      return d == 0 ? 200 * (score - fine) : d == 1 ? 200 * fine : 0.0;
+      return d == 0 ? score - fine : d == 1 ? fine : 0.0;
     });
     expect_exact(problem);
   }

@@ -13,7 +13,7 @@ class LayoutOf : public KernelTest {
   void start(int64_t q_rows, int64_t kv_rows, int64_t batch, int64_t heads, int64_t kv_heads) {
     CallSetup setup = plain_setup(q_rows, kv_rows, heads, kv_heads);
     setup.batch = batch;
-    want_all_outputs(setup, GetParam().variant());
+    want_all_outputs(setup, GetParam());
     Random random(GetParam().info().name, 77);
     base_ = std::make_unique<Problem>(GetParam(), setup, random);
     expected_ = base_->checked_run();
@@ -65,7 +65,7 @@ TEST_P(LayoutOf, GivesTheSameBits) {
     setup.out = random_layout(random, false);
     for (Layout* layout : {&setup.lse, &setup.row_max, &setup.row_sum, &setup.probabilities})
       *layout = random_layout(random, false);
-    want_all_outputs(setup, GetParam().variant());
+    want_all_outputs(setup, GetParam());
     if (i % 3 == 0) {
       setup.wants_lse = setup.wants_row_max = setup.wants_row_sum = false;
       setup.wants_probabilities = false;

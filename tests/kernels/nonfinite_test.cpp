@@ -32,7 +32,7 @@ class NonFinite : public KernelTest {
   CallSetup draw_setup(Random& random) const {
     CallSetup setup = random_setup(GetParam(), random, few_products);
     setup.q.shared = setup.k.shared = setup.v.shared = {};
-    want_all_outputs(setup, GetParam().variant());
+    want_all_outputs(setup, GetParam());
     return setup;
   }
 
@@ -248,7 +248,7 @@ TEST_P(NonFiniteFormula, ZeroWeightKeepsANanValue) {
     Random random("zero weight", static_cast<uint64_t>(key));
     CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
     setup.scale = 1.0f;
-    want_all_outputs(setup, GetParam().variant());
+    want_all_outputs(setup, GetParam());
     Problem problem(GetParam(), setup, random);
     problem.fill_q([](int64_t, int64_t, int64_t, int64_t) { return 1.0; });
     problem.fill_k([&](int64_t, int64_t, int64_t row, int64_t) { return row == key ? -900 : 0; });
@@ -269,7 +269,7 @@ TEST_P(NonFiniteFormula, InfinitiesFollowTheFormula) {
       count_case();
       Random random("infinities", static_cast<uint64_t>(key));
       CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
-      want_all_outputs(setup, GetParam().variant());
+      want_all_outputs(setup, GetParam());
       Problem problem(GetParam(), setup, random);
       problem.fill_q([&](int64_t, int64_t, int64_t row, int64_t d) {
         return d != 0 ? 0.0 : row == 1 ? static_cast<double>(c.query) : 1.0;

@@ -63,30 +63,59 @@ TEST_P(Resources, NoAllocationWithAWorkspace) {
 }
 #endif
 
+// Of a call of one head, one thread and these lengths, of which nothing is run.
+size_t workspace_of(const TestKernel& kernel, int64_t q_rows, int64_t kv_rows) {
+  count_case();
+  CallSetup setup = plain_setup(1, 1);
+  setup.wants_lse = false;
+  Problem problem(kernel, setup);
+  problem.call.q.extent[2] = problem.call.out.extent[2] = q_rows;
+  problem.call.k.extent[2] = problem.call.v.extent[2] = kv_rows;
+  for (fovea_tensor* t : {&problem.call.q, &problem.call.k, &problem.call.v}) t->stride[2] = 0;
+  // The output needs addresses of its own, no memory.
+  const GuardedMemory addresses(
+      0, Edge::End, 0,
+      static_cast<size_t>(q_rows * kernel.info().d_v * element_size(problem.dtype())));
+  problem.call.out.data = addresses.data();
+  const size_t size = fovea_variant_workspace(kernel.library, kernel.info().variant, &problem.call);
+  EXPECT_STREQ(fovea_last_message(), "");
+  return size;
+}
+
+class PrefillResources : public KernelTest {};
+FOVEA_FOR_KERNELS(PrefillResources,
+                  kernels_where([](const TestKernel& k) { return !k.decodes(); }));
+
 // Scratch belongs to a block of rows: neither the number of keys nor that of queries moves it.
-TEST_P(Resources, WorkspaceDoesNotGrowWithTheLengths) {
-  const auto workspace = [&](int64_t q_rows, int64_t kv_rows) {
-    count_case();
-    CallSetup setup = plain_setup(1, 1);
-    setup.wants_lse = false;
-    Problem problem(GetParam(), setup);
-    problem.call.q.extent[2] = problem.call.out.extent[2] = q_rows;
-    problem.call.k.extent[2] = problem.call.v.extent[2] = kv_rows;
-    for (fovea_tensor* t : {&problem.call.q, &problem.call.k, &problem.call.v}) t->stride[2] = 0;
-    // Nothing is run: the output needs addresses of its own, no memory.
-    const GuardedMemory addresses(
-        0, Edge::End, 0,
-        static_cast<size_t>(q_rows * GetParam().info().d_v * element_size(problem.dtype())));
-    problem.call.out.data = addresses.data();
-    const size_t size =
-        fovea_variant_workspace(GetParam().library, GetParam().info().variant, &problem.call);
-    EXPECT_STREQ(fovea_last_message(), "");
-    return size;
-  };
-  const size_t one = workspace(1, 1);
-  EXPECT_EQ(workspace(1, 1 << 29), one);
-  EXPECT_EQ(workspace(100000, 100000), one);
+TEST_P(PrefillResources, WorkspaceDoesNotGrowWithTheLengths) {
+  const size_t one = workspace_of(GetParam(), 1, 1);
+  EXPECT_EQ(workspace_of(GetParam(), 1, 1 << 29), one);
+  EXPECT_EQ(workspace_of(GetParam(), 100000, 100000), one);
   EXPECT_LT(one, size_t{4} << 20);
+}
+
+class DecodeResources : public KernelTest {};
+FOVEA_FOR_KERNELS(DecodeResources, kernels_where([](const TestKernel& k) { return k.decodes(); }));
+
+// A record for each row of the tiles and each chunk, of d_v numbers and two vectors a slice at
+// most.
+TEST_P(DecodeResources, WorkspaceGrowsByOneRecordForEachRowAndChunk) {
+  const fovea_decode_info& info = *GetParam().info().decode;
+  const int64_t tile = GetParam().info().block_rows, keys = info.key_block * info.chunk_blocks;
+  const auto record =
+      static_cast<size_t>(int64_t{4} * info.record_lanes * info.record_slots * info.record_groups);
+  const size_t one = workspace_of(GetParam(), 1, 1), line = 64;
+  EXPECT_LT(one, size_t{4} << 20);
+  EXPECT_EQ(workspace_of(GetParam(), 1, keys), one);
+  EXPECT_EQ(workspace_of(GetParam(), tile, keys), one);
+  for (const int64_t tiles : {1, 5}) {
+    for (const int64_t chunks : {1, 2, 1000}) {
+      const size_t more = workspace_of(GetParam(), tile * tiles, keys * chunks) - one;
+      const size_t records = record * static_cast<size_t>(tile * (tiles * chunks - 1));
+      EXPECT_LE(more, records + line);
+      EXPECT_LE(records, more + line);
+    }
+  }
 }
 
 #if defined(__x86_64__)

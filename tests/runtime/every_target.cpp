@@ -18,7 +18,7 @@ EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1} {
       const bool is_native = std::string(targets[i].name).find("-bf16-") != std::string::npos;
       if (is_native && dtype != FOVEA_BF16) continue;
       kernels.push_back({targets[i].name, 0, static_cast<int32_t>(i), FOVEA_PREFILL, dtype, 64, 64,
-                         8, 0, nullptr});
+                         8, 0, nullptr, nullptr});
     }
   }
   library = {FOVEA_ABI_VERSION, "every",

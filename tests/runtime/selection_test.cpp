@@ -123,7 +123,8 @@ TEST_F(Selection, ExplainNamesTheChoiceAndEveryRefusal) {
       text,
       "chosen: fovea_prefill__plain__f32__d4__x86-avx2 (x86-avx2 is the usable target with the "
       "largest "
-      "preference, 20; up to 2 threads, workspace 2111 bytes)\n"
+      "preference, 20; pass prefill: more than 16 query rows; up to 2 threads, workspace 2111 "
+      "bytes)\n"
       "fovea_prefill__plain__f32__d4__x86-sse41: usable, but x86-avx2 has the larger preference\n"
       "fovea_prefill__plain__f32__d4__x86-avx2: chosen\n"
       "fovea_prefill__plain__f32__d4__x86-avx512: refused, CPU lacks feature bit 62\n"

@@ -6,8 +6,12 @@
 namespace fovea::test {
 namespace {
 
-// Key blocks of the kernels are 64 or 128 keys.
-int64_t key_length(Random& random) {
+// Key blocks of the kernels are 64 or 128 keys, chunks of decode kernels up to eight of them.
+int64_t key_length(const TestKernel& kernel, Random& random) {
+  if (kernel.decodes() && random.chance(0.5)) {
+    const int64_t chunk = kernel.info().decode->key_block * kernel.info().decode->chunk_blocks;
+    return std::clamp<int64_t>(chunk * random.integer(1, 3) + random.integer(-1, 1), 1, 1999);
+  }
   if (random.chance(0.4)) {
     return random.pick<int64_t>({1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 193, 255, 256, 257});
   }
@@ -79,11 +83,11 @@ CallSetup plain_setup(int64_t q_rows, int64_t kv_rows, int64_t heads, int64_t kv
   return s;
 }
 
-void want_all_outputs(CallSetup& s, const fovea_variant_info& variant) {
-  s.wants_lse = (variant.outputs & FOVEA_OUTPUT_LSE) != 0;
-  s.wants_row_max = (variant.outputs & FOVEA_OUTPUT_ROW_MAX) != 0;
-  s.wants_row_sum = (variant.outputs & FOVEA_OUTPUT_ROW_SUM) != 0;
-  s.wants_probabilities = (variant.outputs & FOVEA_OUTPUT_PROBABILITIES) != 0;
+void want_all_outputs(CallSetup& s, const TestKernel& kernel) {
+  s.wants_lse = (kernel.outputs() & FOVEA_OUTPUT_LSE) != 0;
+  s.wants_row_max = (kernel.outputs() & FOVEA_OUTPUT_ROW_MAX) != 0;
+  s.wants_row_sum = (kernel.outputs() & FOVEA_OUTPUT_ROW_SUM) != 0;
+  s.wants_probabilities = (kernel.outputs() & FOVEA_OUTPUT_PROBABILITIES) != 0;
 }
 
 void random_layouts(CallSetup& s, const TestKernel& kernel, Random& random) {
@@ -102,7 +106,7 @@ CallSetup random_setup(const TestKernel& kernel, Random& random, int64_t most_pr
   const fovea_kernel_info& info = kernel.info();
   CallSetup s;
   s.q_rows = query_length(info.block_rows, random);
-  s.kv_rows = random.chance(0.15) ? s.q_rows : key_length(random);
+  s.kv_rows = random.chance(0.15) ? s.q_rows : key_length(kernel, random);
   s.kv_heads = random.integer(1, 3);
   s.heads = s.kv_heads * random.pick<int64_t>({1, 1, 2, 4, 8});
   s.batch = random.pick<int64_t>({1, 1, 2, 3});
@@ -123,7 +127,7 @@ CallSetup random_setup(const TestKernel& kernel, Random& random, int64_t most_pr
   if (random.chance(0.4)) random_offsets(s, random);
   if (random.chance(0.25)) s.scale = static_cast<float>(random.pick({0.0, -0.25, 0.3, 1.0}));
   s.spread = static_cast<float>(random.pick({0.3, 1.0, 1.0, 2.0}));
-  want_all_outputs(s, kernel.variant());
+  want_all_outputs(s, kernel);
   for (bool* wanted : {&s.wants_lse, &s.wants_row_max, &s.wants_row_sum, &s.wants_probabilities}) {
     *wanted = *wanted && random.chance(0.75);
   }

@@ -41,7 +41,7 @@ struct CallSetup {
 CallSetup plain_setup(int64_t q_rows, int64_t kv_rows, int64_t heads = 1, int64_t kv_heads = 1);
 
 // Wants all that the variant returns.
-void want_all_outputs(CallSetup& setup, const fovea_variant_info& variant);
+void want_all_outputs(CallSetup& setup, const TestKernel& kernel);
 
 // Lengths around the blocks of the kernel, batches, grouped heads, layouts, offsets and scales of
 // every kind, within a bound of work.

@@ -37,6 +37,10 @@ const Variant& TestKernel::declaration() const {
   throw std::logic_error("the test program lacks the declaration of " + variant_name());
 }
 
+uint32_t TestKernel::outputs() const {
+  return variant().outputs & ~(decodes() ? uint32_t{FOVEA_OUTPUT_PROBABILITIES} : 0);
+}
+
 double TestKernel::rounding(double size) const {
   if (dtype() == FOVEA_F32) return 0;
   return 3 * unit_roundoff(dtype()) * std::max(std::abs(size), smallest_normal(dtype()));

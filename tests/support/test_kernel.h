@@ -25,6 +25,10 @@ struct TestKernel {
   const fovea_target_info& target() const { return library->targets[info().target]; }
   std::string variant_name() const { return variant().name; }
   fovea_dtype dtype() const { return info().dtype; }  // of q, k, v and out
+  bool decodes() const { return info().pass == FOVEA_DECODE; }
+  const char* pass_name() const { return decodes() ? "decode" : "prefill"; }
+  // Outputs besides the attention that a call may ask of this kernel.
+  uint32_t outputs() const;
   // What a number of this size may be off by, beside the f32 arithmetic: the output is rounded, and
   // so are the weights on the way to it.
   double rounding(double size) const;
@@ -34,6 +38,11 @@ struct TestKernel {
   // The declaration that the kernel was generated from.
   const Variant& declaration() const;
 };
+
+// Why decode kernels are not held to give a row the same bits in another place: rows of a tile are
+// unrolled, and a compiler that may rearrange sums does not do so alike for all of them.
+inline constexpr const char* same_code_for_every_row =
+    "rows of a decode tile have code of their own";
 
 // Defined by the test program: the libraries it is linked with.
 std::vector<const fovea_library_info*> tested_libraries();

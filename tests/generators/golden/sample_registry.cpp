@@ -11,10 +11,42 @@ int sample__fovea_prefill__everything__f32__d64__x86_avx2_argv(void** arguments)
 int sample__fovea_prefill__everything__f32__d64__x86_avx512_argv(void** arguments);
 int sample__fovea_prefill__everything__f32__d192x128__x86_avx2_argv(void** arguments);
 int sample__fovea_prefill__everything__f32__d192x128__x86_avx512_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx2_range_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx2_finish_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx2_part1_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx2_part4_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx512_range_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx512_finish_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx512_part1_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d64__x86_avx512_part4_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx2_range_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx2_finish_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx2_part1_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx2_part4_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx512_range_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx512_finish_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx512_part1_argv(void** arguments);
+int sample__fovea_decode__everything__f32__d192x128__x86_avx512_part4_argv(void** arguments);
 int sample__fovea_prefill__plain__f32__d64__x86_avx2_argv(void** arguments);
 int sample__fovea_prefill__plain__f32__d64__x86_avx512_argv(void** arguments);
 int sample__fovea_prefill__plain__f32__d192x128__x86_avx2_argv(void** arguments);
 int sample__fovea_prefill__plain__f32__d192x128__x86_avx512_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx2_range_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx2_finish_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx2_part1_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx2_part4_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx512_range_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx512_finish_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx512_part1_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d64__x86_avx512_part4_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx2_range_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx2_finish_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx2_part1_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx2_part4_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx512_range_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx512_finish_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx512_part1_argv(void** arguments);
+int sample__fovea_decode__plain__f32__d192x128__x86_avx512_part4_argv(void** arguments);
 }
 
 namespace {
@@ -42,18 +74,74 @@ const fovea_target_info targets[] = {
     {"x86-avx512", "x86", (((FOVEA_CPU_MASK(SSE41) | FOVEA_CPU_MASK(POPCNT) | FOVEA_CPU_MASK(AVX) | FOVEA_CPU_MASK(F16C) | FOVEA_CPU_MASK(FMA) | FOVEA_CPU_MASK(AVX2) | FOVEA_CPU_MASK(BMI1) | FOVEA_CPU_MASK(BMI2) | FOVEA_CPU_MASK(LZCNT) | FOVEA_CPU_MASK(MOVBE)) | FOVEA_CPU_MASK(AVX512F) | FOVEA_CPU_MASK(AVX512CD) | FOVEA_CPU_MASK(AVX512BW) | FOVEA_CPU_MASK(AVX512DQ) | FOVEA_CPU_MASK(AVX512VL))), 30},
 };
 
+const fovea_decode_part sample__fovea_decode__everything__f32__d64__x86_avx2_parts[] = {
+    {1, &sample__fovea_decode__everything__f32__d64__x86_avx2_part1_argv},
+    {4, &sample__fovea_decode__everything__f32__d64__x86_avx2_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__everything__f32__d64__x86_avx2_decode = {128, 4, 8, 20, 1, 1, 2, sample__fovea_decode__everything__f32__d64__x86_avx2_parts, &sample__fovea_decode__everything__f32__d64__x86_avx2_range_argv, &sample__fovea_decode__everything__f32__d64__x86_avx2_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__everything__f32__d64__x86_avx512_parts[] = {
+    {1, &sample__fovea_decode__everything__f32__d64__x86_avx512_part1_argv},
+    {4, &sample__fovea_decode__everything__f32__d64__x86_avx512_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__everything__f32__d64__x86_avx512_decode = {128, 4, 8, 20, 1, 1, 2, sample__fovea_decode__everything__f32__d64__x86_avx512_parts, &sample__fovea_decode__everything__f32__d64__x86_avx512_range_argv, &sample__fovea_decode__everything__f32__d64__x86_avx512_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__everything__f32__d192x128__x86_avx2_parts[] = {
+    {1, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_part1_argv},
+    {4, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__everything__f32__d192x128__x86_avx2_decode = {128, 4, 8, 20, 1, 1, 2, sample__fovea_decode__everything__f32__d192x128__x86_avx2_parts, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_range_argv, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__everything__f32__d192x128__x86_avx512_parts[] = {
+    {1, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_part1_argv},
+    {4, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__everything__f32__d192x128__x86_avx512_decode = {128, 4, 8, 20, 1, 1, 2, sample__fovea_decode__everything__f32__d192x128__x86_avx512_parts, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_range_argv, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__plain__f32__d64__x86_avx2_parts[] = {
+    {1, &sample__fovea_decode__plain__f32__d64__x86_avx2_part1_argv},
+    {4, &sample__fovea_decode__plain__f32__d64__x86_avx2_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__plain__f32__d64__x86_avx2_decode = {128, 4, 8, 20, 1, 0, 2, sample__fovea_decode__plain__f32__d64__x86_avx2_parts, &sample__fovea_decode__plain__f32__d64__x86_avx2_range_argv, &sample__fovea_decode__plain__f32__d64__x86_avx2_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__plain__f32__d64__x86_avx512_parts[] = {
+    {1, &sample__fovea_decode__plain__f32__d64__x86_avx512_part1_argv},
+    {4, &sample__fovea_decode__plain__f32__d64__x86_avx512_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__plain__f32__d64__x86_avx512_decode = {128, 4, 8, 20, 1, 0, 2, sample__fovea_decode__plain__f32__d64__x86_avx512_parts, &sample__fovea_decode__plain__f32__d64__x86_avx512_range_argv, &sample__fovea_decode__plain__f32__d64__x86_avx512_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__plain__f32__d192x128__x86_avx2_parts[] = {
+    {1, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_part1_argv},
+    {4, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__plain__f32__d192x128__x86_avx2_decode = {128, 4, 8, 20, 1, 0, 2, sample__fovea_decode__plain__f32__d192x128__x86_avx2_parts, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_range_argv, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_finish_argv};
+
+const fovea_decode_part sample__fovea_decode__plain__f32__d192x128__x86_avx512_parts[] = {
+    {1, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_part1_argv},
+    {4, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_part4_argv},
+};
+const fovea_decode_info sample__fovea_decode__plain__f32__d192x128__x86_avx512_decode = {128, 4, 8, 20, 1, 0, 2, sample__fovea_decode__plain__f32__d192x128__x86_avx512_parts, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_range_argv, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_finish_argv};
+
 const fovea_kernel_info kernels[] = {
-    {"fovea_prefill__everything__f32__d64__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, 64, 64, 8, 512, &sample__fovea_prefill__everything__f32__d64__x86_avx2_argv},
-    {"fovea_prefill__everything__f32__d64__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, 64, 64, 16, 1024, &sample__fovea_prefill__everything__f32__d64__x86_avx512_argv},
-    {"fovea_prefill__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, 192, 128, 24, 1536, &sample__fovea_prefill__everything__f32__d192x128__x86_avx2_argv},
-    {"fovea_prefill__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, 192, 128, 32, 2048, &sample__fovea_prefill__everything__f32__d192x128__x86_avx512_argv},
-    {"fovea_prefill__plain__f32__d64__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, 64, 64, 40, 2560, &sample__fovea_prefill__plain__f32__d64__x86_avx2_argv},
-    {"fovea_prefill__plain__f32__d64__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, 64, 64, 48, 3072, &sample__fovea_prefill__plain__f32__d64__x86_avx512_argv},
-    {"fovea_prefill__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, 192, 128, 56, 3584, &sample__fovea_prefill__plain__f32__d192x128__x86_avx2_argv},
-    {"fovea_prefill__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, 192, 128, 64, 4096, &sample__fovea_prefill__plain__f32__d192x128__x86_avx512_argv},
+    {"fovea_prefill__everything__f32__d64__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, 64, 64, 8, 512, &sample__fovea_prefill__everything__f32__d64__x86_avx2_argv, nullptr},
+    {"fovea_prefill__everything__f32__d64__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, 64, 64, 16, 1024, &sample__fovea_prefill__everything__f32__d64__x86_avx512_argv, nullptr},
+    {"fovea_prefill__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, 192, 128, 24, 1536, &sample__fovea_prefill__everything__f32__d192x128__x86_avx2_argv, nullptr},
+    {"fovea_prefill__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, 192, 128, 32, 2048, &sample__fovea_prefill__everything__f32__d192x128__x86_avx512_argv, nullptr},
+    {"fovea_decode__everything__f32__d64__x86_avx2", 0, 0, FOVEA_DECODE, FOVEA_F32, 64, 64, 40, 2560, nullptr, &sample__fovea_decode__everything__f32__d64__x86_avx2_decode},
+    {"fovea_decode__everything__f32__d64__x86_avx512", 0, 1, FOVEA_DECODE, FOVEA_F32, 64, 64, 48, 3072, nullptr, &sample__fovea_decode__everything__f32__d64__x86_avx512_decode},
+    {"fovea_decode__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_DECODE, FOVEA_F32, 192, 128, 56, 3584, nullptr, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_decode},
+    {"fovea_decode__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_DECODE, FOVEA_F32, 192, 128, 64, 4096, nullptr, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_decode},
+    {"fovea_prefill__plain__f32__d64__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, 64, 64, 72, 4608, &sample__fovea_prefill__plain__f32__d64__x86_avx2_argv, nullptr},
+    {"fovea_prefill__plain__f32__d64__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, 64, 64, 80, 5120, &sample__fovea_prefill__plain__f32__d64__x86_avx512_argv, nullptr},
+    {"fovea_prefill__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, 192, 128, 88, 5632, &sample__fovea_prefill__plain__f32__d192x128__x86_avx2_argv, nullptr},
+    {"fovea_prefill__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, 192, 128, 96, 6144, &sample__fovea_prefill__plain__f32__d192x128__x86_avx512_argv, nullptr},
+    {"fovea_decode__plain__f32__d64__x86_avx2", 1, 0, FOVEA_DECODE, FOVEA_F32, 64, 64, 104, 6656, nullptr, &sample__fovea_decode__plain__f32__d64__x86_avx2_decode},
+    {"fovea_decode__plain__f32__d64__x86_avx512", 1, 1, FOVEA_DECODE, FOVEA_F32, 64, 64, 112, 7168, nullptr, &sample__fovea_decode__plain__f32__d64__x86_avx512_decode},
+    {"fovea_decode__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_DECODE, FOVEA_F32, 192, 128, 120, 7680, nullptr, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_decode},
+    {"fovea_decode__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_DECODE, FOVEA_F32, 192, 128, 128, 8192, nullptr, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_decode},
 };
 
-const fovea_library_info library = {FOVEA_ABI_VERSION, "sample", variants, 2, targets, 2, kernels, 8};
+const fovea_library_info library = {FOVEA_ABI_VERSION, "sample", variants, 2, targets, 2, kernels, 16};
 
 }  // namespace
 

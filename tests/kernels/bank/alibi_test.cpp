@@ -97,9 +97,12 @@ TEST_P(Alibi, Row52TheDistanceToOneselfIsZero) {
   decode.fill_k(copy_of(prefill.k));
   decode.fill_v(copy_of(prefill.v));
   const Results last = decode.checked_run();
-  for (int64_t d = 0; d < all.d_v; ++d) EXPECT_EQ(last.at(0, 0, 0, d), all.at(0, 0, 4, d)) << d;
+  // A single row and several have code of their own in decode.
+  const double rounding = GetParam().decodes() ? 1e-6 + GetParam().rounding(1) : 0;
+  for (int64_t d = 0; d < all.d_v; ++d)
+    EXPECT_NEAR(last.at(0, 0, 0, d), all.at(0, 0, 4, d), rounding) << d;
   if (!all.lse.empty()) {
-    EXPECT_EQ(last.lse[0], all.lse[4]);
+    EXPECT_NEAR(last.lse[0], all.lse[4], rounding);
   }
 }
 

@@ -15,7 +15,7 @@ bool is_among(const TestKernel& kernel, std::initializer_list<const char*> varia
 CallSetup Bank::setup_of(int64_t q_rows, int64_t kv_rows, int64_t heads, int64_t kv_heads) const {
   count_case();
   CallSetup setup = plain_setup(q_rows, kv_rows, heads, kv_heads);
-  want_all_outputs(setup, GetParam().variant());
+  want_all_outputs(setup, GetParam());
   return setup;
 }
 

@@ -14,7 +14,8 @@ TEST_P(CompanyFull, Row128ANinthQueryChangesNoBit) {
   Random random("row 128", 0);
   Problem twelve(GetParam(), setup_of(12, 130), random);
   const Results expected = twelve.checked_run();
-  for (int64_t rows = 1; rows < 12; ++rows) {
+  // Decode has code of its own for a single row.
+  for (int64_t rows = GetParam().decodes() ? 2 : 1; rows < 12; ++rows) {
     Problem fewer(twelve, setup_of(rows, 130));
     const Results got = fewer.checked_run();
     for (int64_t d = 0; d < 64; ++d) ASSERT_EQ(got.at(0, 0, 0, d), expected.at(0, 0, 0, d)) << rows;

@@ -10,9 +10,16 @@
 namespace fovea::test::bank {
 namespace {
 
-FOVEA_BANK(MemoryWindow, kernels_for({"causal_window"}));
-FOVEA_BANK(MemoryBlocks, kernels_for({"bank_block_map"}));
-FOVEA_BANK(MemoryMasked, kernels_for({"test_dense_mask", "test_full_bias"}));
+// Decode keeps a record for each row and chunk of keys, and is for few rows.
+std::vector<TestKernel> prefill_kernels_for(std::initializer_list<const char*> variants) {
+  std::vector<TestKernel> kernels = kernels_for(variants);
+  std::erase_if(kernels, [](const TestKernel& k) { return k.decodes(); });
+  return kernels;
+}
+
+FOVEA_BANK(MemoryWindow, prefill_kernels_for({"causal_window"}));
+FOVEA_BANK(MemoryBlocks, prefill_kernels_for({"bank_block_map"}));
+FOVEA_BANK(MemoryMasked, prefill_kernels_for({"test_dense_mask", "test_full_bias"}));
 FOVEA_BANK(MemoryAlias, kernels_for({"full", "causal"}));
 
 // What a call of these lengths asks for; nothing is run, and hardly anything allocated.
