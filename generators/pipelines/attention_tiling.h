@@ -28,7 +28,7 @@ struct AttentionTiling {
   int pair_keys = 0;    // keys that make, with the rows of the tile, a vector of pairs
   // Decode: keys that follow each other in the order of computation lie key_block / key_streams
   // rows apart, so that as many streams of memory run at once. Divides key_block. The same for
-  // tiles of any number of rows, whose results are to be the same bits.
+  // tiles of any number of rows: they add up in one order.
   int key_streams = 1;
 };
 
