@@ -20,7 +20,7 @@ extern "C" {
 #define FOVEA_VERSION_PATCH 0
 
 /* Raised when the layout of a structure shared with generated code changes. */
-#define FOVEA_ABI_VERSION 3
+#define FOVEA_ABI_VERSION 4
 
 /* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says
  * what to change. */
@@ -44,7 +44,11 @@ typedef enum fovea_dtype {
   FOVEA_BF16 = 2,
   FOVEA_I32 = 3,
   FOVEA_I8 = 4,
-  FOVEA_U8 = 5
+  FOVEA_U8 = 5,
+  /* of quantised caches only; two FOVEA_I4 to a byte, see fovea_cache */
+  FOVEA_I4 = 6,
+  FOVEA_E4M3 = 7, /* 8-bit floats of the Open Compute Project, 2023: no infinities, up to 448 */
+  FOVEA_E5M2 = 8  /* the upper byte of f16 */
 } fovea_dtype;
 
 /* A strided view: axes batch, head, row, feature. Strides count elements, may be 0 (broadcast) on
@@ -67,10 +71,63 @@ typedef struct fovea_table {
   int64_t stride[4]; /* elements */
 } fovea_table;
 
-/* Ragged batches and KV caches: reserved; a call that sets them gets FOVEA_UNSUPPORTED in this
- * version. */
-typedef struct fovea_ragged fovea_ragged;
-typedef struct fovea_cache fovea_cache;
+/* Sequences of different lengths, one after the other without padding. Zero-initialise, set size.
+ * q, out and the extra outputs then have batch 1, and in axis 2 the rows of all sequences; k and v
+ * likewise, unless the call has a cache. Everything else that the call and the variant have for
+ * each sequence (kv_len, q_offset, tables with a batch axis) has B = batch entries.
+ *
+ * Sequences of at most 16 rows are computed by the decode pass and the others by prefill, in one
+ * call. Sequences without rows or without keys are allowed. */
+typedef struct fovea_ragged {
+  uint32_t size; /* sizeof(fovea_ragged) */
+  int64_t batch; /* B, sequences */
+  /* [B + 1]: sequence b has the rows cu_q[b] … cu_q[b + 1] - 1 of q and out. Not falling, within 0
+   * and q.extent[2]. fovea_call.q_len must be NULL. */
+  const int32_t* cu_q;
+  /* [B + 1], the same for the rows of k and v; fovea_call.kv_len, if given, may ask for fewer. NULL
+   * if and only if the call has a cache. */
+  const int32_t* cu_k;
+} fovea_ragged;
+
+/* How a KV cache holds the keys and values of its sequences. Zero-initialise, set size. k and v of
+ * the call are its memory, of which nothing but the used slots is ever read:
+ *
+ *   without pages   k [B, Hkv, slots, d_qk]            v [B, Hkv, slots, d_v]
+ *   with pages      k [pages, Hkv, page_size, d_qk]    v [pages, Hkv, page_size, d_v]
+ *
+ * Key i of a sequence lies in slot i, or in a ring in slot
+ *
+ *   i < ring_sinks ? i : ring_sinks + (i - ring_sinks) % ring_window
+ *
+ * and slot s of sequence b in slot s % page_size of page block_table[b][s / page_size]. The keys
+ * that a ring has given up, from ring_sinks to kv_len - ring_window - 1, are hidden from every
+ * query; all others keep their positions.
+ *
+ * Keys and values are held as ..._append() leaves them: after the variant's own transforms of keys
+ * and values, such as rotary positions, which calls with a cache do not apply again.
+ *
+ * k and v have the type of q, or are quantised: FOVEA_I8, FOVEA_I4, FOVEA_E4M3 or FOVEA_E5M2, both
+ * alike. A quantised element stands for its number times the scale of its group. In FOVEA_I4 the
+ * byte i of every 16 holds feature i in its lower and feature i + 16 in its upper half, each plus 8
+ * (d a multiple of 32; extents and strides count features, strides are even).
+ *
+ * kv_len must be given: 0 to the slots of a sequence, of a ring to any length. */
+typedef struct fovea_cache {
+  uint32_t size; /* sizeof(fovea_cache) */
+  /* [B, block_table_columns], NULL: no pages. page_size, k.extent[2], must then be a power of two.
+   * Entries of used slots are 0 to pages - 1; others are not looked at. Sequences may share pages.
+   */
+  const int32_t* block_table;
+  int64_t block_table_columns;
+  int64_t block_table_stride; /* entries from one sequence to the next */
+  /* ring_window 0: no ring; else slots from ring_sinks + ring_window on are not used. */
+  int32_t ring_sinks, ring_window;
+  /* [as k and v, but groups for the features], FOVEA_F16, feature stride 1 if groups > 1: scales of
+   * groups of features next to each other, 1 group or groups of 16, 32, 64, … features. Needed by
+   * FOVEA_I8 and FOVEA_I4; of the 8-bit floats data NULL: 1. Unused otherwise: data must be NULL.
+   */
+  fovea_tensor k_scale, v_scale;
+} fovea_cache;
 
 /* task(closure, i) computes item i and returns 0, or non-zero to stop. */
 typedef int (*fovea_task)(void* closure, int32_t index);
@@ -131,11 +188,11 @@ typedef struct fovea_call {
    * top-left. */
   const int32_t* q_offset;
 
-  const fovea_ragged* ragged; /* NULL */
-  const fovea_cache* cache;   /* NULL */
-  void* workspace;            /* any alignment; NULL: from the allocator while the call runs */
-  size_t workspace_size;      /* bytes */
-  const fovea_exec* exec;     /* NULL: defaults */
+  const fovea_ragged* ragged; /* NULL: every sequence has its own batch index */
+  const fovea_cache* cache; /* NULL: k and v are as shown above, before the variant's transforms */
+  void* workspace;          /* any alignment; NULL: from the allocator while the call runs */
+  size_t workspace_size;    /* bytes */
+  const fovea_exec* exec;   /* NULL: defaults */
 
   /* Data NULL: not wanted; so in calls whose size ends before them. */
   fovea_tensor row_max; /* the largest logit of each row */
@@ -143,6 +200,34 @@ typedef struct fovea_call {
   /* The normalised weights. Left untouched: keys from kv_len[b], rows from q_len[b] on. */
   fovea_tensor probabilities;
 } fovea_call;
+
+/* New tokens for a cache: transforms their keys and values as the variant says, quantises them if
+ * the cache is of a quantised type, and writes them into the slots that follow. Zero-initialise,
+ * set size.
+ *
+ *   k_new [B, Hkv, S, d_qk]    v_new [B, Hkv, S, d_v]
+ *
+ * Scales are made so that the largest number of a group becomes the largest of its type: |x| / 127
+ * in FOVEA_I8, / 7 in FOVEA_I4, / 448 in FOVEA_E4M3, / 57344 in FOVEA_E5M2, rounded to f16. What
+ * that costs: docs/caches.md. NaN or infinity in a row makes NaN of its group. Without scales
+ * (8-bit floats) numbers beyond the largest become the largest, NaN and infinity NaN.
+ *
+ * Slots of different tokens must not share memory, nor with k_new and v_new. Of tokens that a ring
+ * gives up before the call ends nothing is written. Of exec the call looks at threads, target,
+ * parallel_for, pool and allocator; memory is taken from the allocator only if the variant
+ * transforms rows or the cache is quantised. */
+typedef struct fovea_append {
+  uint32_t size; /* sizeof(fovea_append) */
+  fovea_tensor k_new, v_new;
+  const int32_t* new_len;   /* [B] tokens of each sequence, 0 to S; NULL: S */
+  const int32_t* kv_len;    /* [B] keys that the cache holds before the call; NULL: 0 */
+  fovea_tensor k, v;        /* the cache's memory, as in fovea_call */
+  const fovea_cache* cache; /* NULL: slots without pages */
+  /* NULL: every sequence has its own batch index in k_new and v_new; else they have batch 1,
+   * new_len is NULL, cu_q says which of their rows belong to each sequence, and cu_k is NULL. */
+  const fovea_ragged* ragged;
+  const fovea_exec* exec; /* NULL: defaults */
+} fovea_append;
 
 /* A part of attention: what calls gave for some rows over some of the keys.
  *

@@ -19,7 +19,17 @@ enum {
 };
 #define FOVEA_CPU_MASK(enumerator) (UINT64_C(1) << FOVEA_CPU_##enumerator##_BIT)
 
-typedef enum fovea_pass { FOVEA_PREFILL = 0, FOVEA_DECODE = 1 } fovea_pass;
+typedef enum fovea_pass { FOVEA_PREFILL = 0, FOVEA_DECODE = 1, FOVEA_APPEND = 2 } fovea_pass;
+
+/* What a kernel takes its keys and values from. */
+typedef enum fovea_cache_kind {
+  FOVEA_CACHE_NONE = 0, /* rows before the variant's transforms, one after the other */
+  FOVEA_CACHE_SAME = 1, /* a cache of the kernel's own type */
+  FOVEA_CACHE_I8 = 2,
+  FOVEA_CACHE_I4 = 3,
+  FOVEA_CACHE_E4M3 = 4,
+  FOVEA_CACHE_E5M2 = 5
+} fovea_cache_kind;
 
 /* What an axis of a table runs over; decides the extent the runtime demands. */
 typedef enum fovea_axis {
@@ -105,6 +115,36 @@ typedef struct fovea_target_info {
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
  * Returns 0, or a Halide error code, as all functions of kernels do. */
+/* A kernel with a cache takes as k and v [d, page_size, pages], in FOVEA_CACHE_I4 [d / 2 bytes, …],
+ * and between `scale` and the parameters
+ *    pages int32 [n], pages of the sequence
+ *    page_shift int32, log2(page_size); without pages 30, pages is a single 0 then
+ *    ring_sinks int32
+ *    ring_begin int32, the first key from ring_sinks on that is still there
+ *    ring_slot int32, its slot
+ *    ring_end int32, one after the last slot; without a ring INT32_MAX, and the others are 0
+ *    if it is quantised:
+ *    k_scale f16 [groups, page_size, pages]
+ *    v_scale f16 [groups, page_size, pages]
+ *    k_group_shift int32: feature d is in group (d / 16) >> k_group_shift
+ *    v_group_shift int32
+ * Key i below ring_sinks has slot i, another one t = ring_slot + i - ring_begin, or t less
+ * (ring_end - ring_sinks) if t >= ring_end. All strides but that of dimension 0 are any int32;
+ * offsets are computed in 64 bits. Keys from ring_sinks to ring_begin - 1 are hidden. */
+/* An append kernel takes
+ *    0  user context, void*: the fovea_scratch of this worker
+ *    1  k_new [d_qk, rows]
+ *    2  v_new [d_v, rows], rows at most block_rows
+ *    3  first_key int32, position of row 0
+ *    4  kv_len int32, after the call
+ *    5  batch int32
+ *    6  kv_head int32
+ *    if the cache is quantised:
+ *    k_group_shift int32, v_group_shift int32
+ *    has_scales int32, 0: all scales are 1, and what it writes to the last two is of no use
+ *    then every parameter in declaration order
+ *    then k [d_qk, rows] (FOVEA_CACHE_I4: bytes), v [d_v, rows], slots next to each other
+ *    if the cache is quantised: k_scale [groups, rows], v_scale [groups, rows] */
 /* A decode kernel is several functions of the same argv form. The rows of a KV head are the rows of
  * its query heads, the heads of a row next to each other: row r is row r / heads of the sequence in
  * query head kv_head * heads + r % heads. They are computed in tiles, the keys in chunks of whole
@@ -159,10 +199,11 @@ typedef struct fovea_kernel_info {
   int32_t target;   /* index into fovea_library_info.targets */
   fovea_pass pass;
   fovea_dtype dtype;
+  fovea_cache_kind cache;
   int32_t d_qk, d_v;
   int32_t block_rows;      /* decode: of its widest tile */
   size_t scratch_bytes;    /* what the kernel takes from its fovea_scratch, alignment included */
-  int (*run)(void** argv); /* prefill, else NULL */
+  int (*run)(void** argv); /* prefill and append, else NULL */
   const fovea_decode_info* decode; /* decode, else NULL */
 } fovea_kernel_info;
 
@@ -177,11 +218,13 @@ typedef struct fovea_library_info {
   int32_t kernel_count;
 } fovea_library_info;
 
-/* The three entry points behind every generated function. */
+/* The entry points behind every generated function. */
 fovea_status fovea_variant_run(const fovea_library_info* library, int32_t variant,
                                const fovea_call* call, const void* params);
 size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant,
                                const fovea_call* call);
+fovea_status fovea_variant_append(const fovea_library_info* library, int32_t variant,
+                                  const fovea_append* append, const void* params);
 fovea_status fovea_variant_explain(const fovea_library_info* library, int32_t variant,
                                    const fovea_call* call, char* text, size_t capacity);
 
