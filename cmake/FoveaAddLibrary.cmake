@@ -7,6 +7,8 @@
 #   [DTYPES    f32 f16 bf16]                     default: f32
 #   [HEAD_DIMS 64 192/128]                       d_qk or d_qk/d_v; default: 64 128
 #   [PASSES    prefill decode]                   default: prefill decode
+#   [CACHES    none same int8 int4 e4m3 e5m2]    what keys and values are read from; default: none, rows as they are.
+#                                                same: caches of the dtype itself; with caches come functions that append
 #   [JOBS      <n>])                             kernels compiled at once; default: one per CPU
 #
 # Makes the static library <name>: kernels for every combination, registry and runtime in one archive that needs nothing
@@ -36,14 +38,14 @@ function(_fovea_runtime_objects)
 endfunction()
 
 function(fovea_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TUNED;JOBS" "VARIANTS;TARGETS;DTYPES;HEAD_DIMS;PASSES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TUNED;JOBS" "VARIANTS;TARGETS;DTYPES;HEAD_DIMS;PASSES;CACHES")
   if(NOT CMAKE_CXX_COMPILER_LOADED)
     message(FATAL_ERROR "fovea_add_library(${name}): variants are written in C++; enable it: "
                         "project(… LANGUAGES CXX)")
   endif()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fovea_add_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}; "
-                        "allowed are VARIANTS TARGETS DTYPES HEAD_DIMS PASSES JOBS")
+                        "allowed are VARIANTS TARGETS DTYPES HEAD_DIMS PASSES CACHES JOBS")
   endif()
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "fovea_add_library(${name}): no value after ${arg_KEYWORDS_MISSING_VALUES}")
@@ -92,7 +94,7 @@ function(fovea_add_library name)
   set(headers "${dir}/include/${name}.h" "${dir}/include/${name}.hpp")
   set(manifest "${dir}/${name}.json")
   set(request "")
-  foreach(pair TARGETS:--target DTYPES:--dtype HEAD_DIMS:--head-dim PASSES:--pass)
+  foreach(pair TARGETS:--target DTYPES:--dtype HEAD_DIMS:--head-dim PASSES:--pass CACHES:--cache)
     string(REPLACE ":" ";" pair "${pair}")
     list(GET pair 0 keyword)
     list(GET pair 1 flag)

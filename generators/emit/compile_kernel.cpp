@@ -63,10 +63,11 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
                        const PrefillCpuSchedule& schedule, const std::string& symbol,
                        const Halide::Target& target) {
   const Element element = element_of(spec.dtype);
-  check(schedule, variant, element, spec.d_qk, spec.d_v);
+  const CacheKind cache = cache_kind_of(spec.cache);
+  check(schedule, variant, element, spec.d_qk, spec.d_v, cache);
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block);
   PrefillPipeline pipeline =
-      make_prefill(variant, tiling(schedule, element, spec.d_qk, spec.d_v), status);
+      make_prefill(variant, tiling(schedule, element, spec.d_qk, spec.d_v, cache), status);
   schedule_prefill(pipeline, schedule);
 
   Halide::Pipeline halide(pipeline.outputs());
@@ -96,7 +97,7 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
   check(schedule);
   const TileStatus status = tile_status(variant, 1, schedule.key_block);
   const auto tiling_of = [&](int rows) {
-    return tiling(schedule, variant, element, spec.d_qk, spec.d_v, rows);
+    return tiling(schedule, variant, element, spec.d_qk, spec.d_v, rows, cache_kind_of(spec.cache));
   };
   Compiled compiled;
   KernelFacts& facts = compiled.facts;
@@ -136,6 +137,31 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
   return compiled;
 }
 
+Compiled lower_append(const Variant& variant, const KernelSpec& spec,
+                      const AppendCpuSchedule& schedule, const std::string& symbol,
+                      const Halide::Target& target) {
+  check(schedule);
+  AppendPipeline pipeline = make_append(variant, {element_of(spec.dtype), cache_kind_of(spec.cache),
+                                                  spec.d_qk, spec.d_v, schedule.block_rows});
+  schedule_append(pipeline, schedule);
+  Compiled compiled;
+  compiled.modules.push_back(Halide::Pipeline(pipeline.outputs())
+                                 .compile_to_module(pipeline.inputs.arguments(), symbol, target,
+                                                    Halide::LinkageType::ExternalPlusArgv));
+  compiled.facts.block_rows = schedule.block_rows;
+  compiled.facts.scratch_bytes = scratch_of(compiled.modules[0]);
+  return compiled;
+}
+
+Compiled lower(const Variant& variant, const KernelSpec& spec, const KernelSchedule& schedule,
+               const std::string& symbol, const Halide::Target& target) {
+  if (const auto* prefill = std::get_if<PrefillCpuSchedule>(&schedule))
+    return lower_prefill(variant, spec, *prefill, symbol, target);
+  if (const auto* decode = std::get_if<DecodeCpuSchedule>(&schedule))
+    return lower_decode(variant, spec, *decode, symbol, target);
+  return lower_append(variant, spec, std::get<AppendCpuSchedule>(schedule), symbol, target);
+}
+
 }  // namespace
 
 std::string part_symbol(const std::string& symbol, int rows) {
@@ -152,10 +178,7 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
   const TargetRow* row = find_target(spec.target);
   if (!row) throw std::invalid_argument(fmt::format("unknown target '{}'", spec.target));
   const Halide::Target target = kernel_target(*row);
-  const auto* prefill = std::get_if<PrefillCpuSchedule>(&schedule);
-  const Compiled compiled =
-      prefill ? lower_prefill(variant, spec, *prefill, symbol, target)
-              : lower_decode(variant, spec, std::get<DecodeCpuSchedule>(schedule), symbol, target);
+  const Compiled compiled = lower(variant, spec, schedule, symbol, target);
 
   std::map<Halide::OutputFileType, std::string> files = {
       {Halide::OutputFileType::object, object_path}};

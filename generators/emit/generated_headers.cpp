@@ -145,8 +145,15 @@ std::string c_header(const LibraryPlan& plan) {
     out += fmt::format("size_t {}_workspace(const fovea_call* call);\n", function);
     out += "/* Which kernel the call would run and why each other one was refused. */\n";
     out += fmt::format(
-        "fovea_status {}_explain(const fovea_call* call, char* text, size_t capacity);\n\n",
+        "fovea_status {}_explain(const fovea_call* call, char* text, size_t capacity);\n",
         function);
+    if (has_caches(plan)) {
+      out += "/* Puts new keys and values into a cache that calls read. */\n";
+      out += fmt::format(
+          "fovea_status {0}_append(const fovea_append* append, const {0}_params* params);\n",
+          function);
+    }
+    out += "\n";
   }
   out += fmt::format(
       "/* Every kernel in this library; see fovea/registry.h. */\n"
@@ -185,8 +192,15 @@ std::string cpp_header(const LibraryPlan& plan) {
         "      text.assign(text.size() + 4096, '\\0');\n"
         "      {}_explain(&call, &text[0], text.size());\n"
         "    }} while (text.find('\\0') + 1 == text.size());\n"
-        "    text.resize(text.find('\\0'));\n    return text;\n  }}\n}};\n\n",
+        "    text.resize(text.find('\\0'));\n    return text;\n  }}\n",
         function);
+    if (has_caches(plan)) {
+      out += fmt::format(
+          "  static fovea::Status append(const fovea_append& tokens, const Params& params{1}) {{\n"
+          "    return fovea::Status({0}_append(&tokens, &params));\n  }}\n",
+          function, v.parameters().empty() ? " = {}" : "");
+    }
+    out += "};\n\n";
   }
   out += fmt::format("}}  // namespace {}\n\n#endif\n", plan.name);
   return out;

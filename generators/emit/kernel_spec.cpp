@@ -40,14 +40,21 @@ std::vector<std::string> split_fields(const std::string& text, const std::string
 std::string kernel_name(const KernelSpec& s) {
   const std::string dims =
       s.d_qk == s.d_v ? fmt::format("{}", s.d_qk) : fmt::format("{}x{}", s.d_qk, s.d_v);
-  return fmt::format("fovea_{}__{}__{}__d{}__{}", s.pass, s.variant, s.dtype, dims,
+  const std::string cache = s.cache == "none" ? "" : "__cache_" + s.cache;
+  return fmt::format("fovea_{}__{}__{}{}__d{}__{}", s.pass, s.variant, s.dtype, cache, dims,
                      replaced(s.target, '-', '_'));
 }
 
 std::optional<KernelSpec> parse_kernel_name(const std::string& name) {
   static const std::string prefix = "fovea_";
   if (name.compare(0, prefix.size(), prefix) != 0) return {};
-  const std::vector<std::string> fields = split_fields(name.substr(prefix.size()), "__");
+  std::vector<std::string> fields = split_fields(name.substr(prefix.size()), "__");
+  std::string cache = "none";
+  static const std::string cache_prefix = "cache_";
+  if (fields.size() == 6 && fields[3].starts_with(cache_prefix)) {
+    cache = fields[3].substr(cache_prefix.size());
+    fields.erase(fields.begin() + 3);
+  }
   if (fields.size() != 5 || fields[3].empty() || fields[3][0] != 'd') return {};
   const std::vector<std::string> dims = split_fields(fields[3].substr(1), "x");
   if (dims.size() > 2) return {};
@@ -58,8 +65,8 @@ std::optional<KernelSpec> parse_kernel_name(const std::string& name) {
            s.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
   };
   if (!std::all_of(fields.begin(), fields.end(), plain)) return {};
-  const KernelSpec spec{fields[0], fields[1], fields[2],
-                        *d_qk,     *d_v,      replaced(fields[4], '_', '-')};
+  const KernelSpec spec{fields[0], fields[1], fields[2], *d_qk, *d_v, replaced(fields[4], '_', '-'),
+                        cache};
   if (kernel_name(spec) != name) return {};
   return spec;
 }

@@ -11,17 +11,19 @@ namespace fovea {
 // Names as a user writes them, so that one grammar serves symbols, listings, tests and the tuning
 // database.
 struct KernelSpec {
-  std::string pass;     // "prefill"
+  std::string pass;     // "prefill", "decode", "append"
   std::string variant;  // "causal"
   std::string dtype;    // "f32"
   int d_qk = 0, d_v = 0;
-  std::string target;  // "x86-avx2"
+  std::string target;          // "x86-avx2"
+  std::string cache = "none";  // what k and v are: "same", "int8"
 
   friend bool operator==(const KernelSpec&, const KernelSpec&) = default;
 };
 
 // fovea_<pass>__<variant>__<dtype>__d<dims>__<target>, dims "64" or "192x128", dashes of the target
-// as underscores: fovea_prefill__causal__f32__d64__x86_avx2. A C identifier; parse_kernel_name is
+// as underscores: fovea_prefill__causal__f32__d64__x86_avx2. A cache stands after the dtype:
+// fovea_decode__causal__f32__cache_int8__d64__x86_avx2. A C identifier; parse_kernel_name is
 // its inverse.
 std::string kernel_name(const KernelSpec& spec);
 std::optional<KernelSpec> parse_kernel_name(const std::string& name);

@@ -32,14 +32,14 @@ void refuse_duplicates(const std::string& field, std::vector<T> values, auto&& t
 }
 
 // The functions and types of a variant in the generated headers, after the library's name.
-constexpr std::array variant_suffixes = {"", "_params", "_workspace", "_explain"};
+constexpr std::array variant_suffixes = {"", "_params", "_workspace", "_explain", "_append"};
 
 // Every name a library declares has one meaning: in C (causal_params and the parameters of causal
 // would be one), and in C++, where a variant is a structure with members.
 void refuse_colliding_names(const std::vector<Variant>& variants) {
   std::map<std::string, std::string> owner = {{"library", "the list of kernels"}};
   for (const Variant& v : variants) {
-    for (const char* member : {"run", "workspace", "explain", "fovea", "std"}) {
+    for (const char* member : {"run", "workspace", "explain", "append", "fovea", "std"}) {
       if (v.name() == member)
         refuse("variant", v.name(), "a name the generated C++ header does not use itself");
     }
@@ -71,18 +71,45 @@ std::vector<Variant> choose_variants(const std::vector<std::string>& names,
   return chosen;
 }
 
+void refuse_impossible_caches(const LibraryRequest& request,
+                              const std::vector<std::pair<int, int>>& dims,
+                              const std::vector<Variant>& variants) {
+  bool cached = false;
+  for (const std::string& name : request.caches) {
+    const CacheKind kind = cache_kind_of(name);
+    cached = cached || is_cache(kind);
+    if (kind != CacheKind::Int4) continue;
+    for (const auto& [d_qk, d_v] : dims) {
+      if (d_qk % (2 * int4_distance) == 0 && d_v % (2 * int4_distance) == 0) continue;
+      refuse("head dimension", fmt::format("{}/{}", d_qk, d_v),
+             "multiples of 32 with cache int4, whose bytes hold features 16 apart");
+    }
+  }
+  if (!cached) return;
+  for (const Variant& v : variants) {
+    if (const std::string why = why_not_cached(v); !why.empty())
+      refuse("variant", v.name(), "one whose keys can be cached; " + why);
+  }
+}
+
 KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
                                 const TargetRow& target, const std::string& changes) {
   const Element element = element_of(spec.dtype);
+  const CacheKind cache = cache_kind_of(spec.cache);
+  if (spec.pass == "append") {
+    const AppendCpuSchedule s = default_append_schedule(target).with(changes);
+    check(s);
+    return s;
+  }
   if (spec.pass == "decode") {
     const DecodeCpuSchedule s =
-        default_decode_schedule(target, variant, element, spec.d_qk, spec.d_v).with(changes);
+        default_decode_schedule(target, variant, element, spec.d_qk, spec.d_v, cache).with(changes);
     check(s);
     return s;
   }
   const PrefillCpuSchedule s =
-      default_prefill_schedule(target, variant, element, spec.d_qk, spec.d_v).with(changes);
-  check(s, variant, element, spec.d_qk, spec.d_v);
+      default_prefill_schedule(target, variant, element, spec.d_qk, spec.d_v, cache).with(changes);
+  check(s, variant, element, spec.d_qk, spec.d_v, cache);
   return s;
 }
 
@@ -120,6 +147,11 @@ std::vector<std::string> output_names(const Variant& variant) {
   return names;
 }
 
+bool has_caches(const LibraryPlan& plan) {
+  return std::any_of(plan.kernels.begin(), plan.kernels.end(),
+                     [](const PlannedKernel& k) { return k.spec.pass == "append"; });
+}
+
 std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> declared) {
@@ -153,11 +185,12 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
       refuse("dtype", dtype, fmt::format("one of {}", fmt::join(known, ", ")));
   }
   for (const std::string& pass : request.passes) {
-    if (pass != "prefill" && pass != "decode") refuse("pass", pass, "one of prefill, decode");
+    if (pass != "prefill" && pass != "decode" && pass != "append")
+      refuse("pass", pass, "one of prefill, decode, append");
   }
   for (const auto& [field, values] :
        {std::pair{"dtype", &request.dtypes}, std::pair{"pass", &request.passes},
-        std::pair{"head dimension", &request.head_dims}}) {
+        std::pair{"head dimension", &request.head_dims}, std::pair{"cache", &request.caches}}) {
     if (values->empty()) refuse(field, "", "at least one value");
   }
   plan.targets = choose_targets(request.targets, request.dtypes);
@@ -168,6 +201,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
                     [](const auto& d) { return fmt::format("{}/{}", d.first, d.second); });
   refuse_duplicates("dtype", request.dtypes, as_is);
   refuse_duplicates("pass", request.passes, as_is);
+  refuse_duplicates("cache", request.caches, as_is);
+  refuse_impossible_caches(request, dims, plan.variants);
 
   for (const Variant& v : plan.variants) {
     for (const auto& [d_qk, d_v] : dims) {
@@ -182,14 +217,17 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
     for (const std::string& pass : request.passes) {
       for (const std::string& dtype : request.dtypes) {
         for (const auto& [d_qk, d_v] : dims) {
-          for (const TargetRow* target : plan.targets) {
-            if (!target->is_for(dtype)) continue;
-            PlannedKernel k;
-            k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name};
-            k.variant = i;
-            k.symbol = plan.name + "__" + kernel_name(k.spec);
-            k.schedule = planned_schedule(k.spec, plan.variants[i], *target, request.schedule);
-            plan.kernels.push_back(std::move(k));
+          for (const std::string& cache : request.caches) {
+            if (pass == "append" && cache == "none") continue;
+            for (const TargetRow* target : plan.targets) {
+              if (!target->is_for(dtype)) continue;
+              PlannedKernel k;
+              k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name, cache};
+              k.variant = i;
+              k.symbol = plan.name + "__" + kernel_name(k.spec);
+              k.schedule = planned_schedule(k.spec, plan.variants[i], *target, request.schedule);
+              plan.kernels.push_back(std::move(k));
+            }
           }
         }
       }

@@ -23,7 +23,8 @@ struct LibraryRequest {
   std::vector<std::string> targets;   // empty: every target that is for one of the dtypes
   std::vector<std::string> dtypes;
   std::vector<std::string> head_dims;  // "64", "192/128"
-  std::vector<std::string> passes;
+  std::vector<std::string> passes;     // "append" is for caches only
+  std::vector<std::string> caches = {"none"};
   std::string schedule = {};  // parameters that differ from the default: "row_vectors=3,key_tile=8"
 };
 
@@ -47,6 +48,9 @@ struct LibraryPlan {
   std::vector<const TargetRow*> targets;
   std::vector<PlannedKernel> kernels;
 };
+
+// Whether a library has functions that append to caches.
+bool has_caches(const LibraryPlan& plan);
 
 // Throws std::invalid_argument naming the field, its value and what is allowed.
 LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> declared);

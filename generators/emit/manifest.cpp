@@ -14,8 +14,8 @@ namespace fovea {
 
 nlohmann::ordered_json spec_json(const KernelSpec& spec) {
   return {{"name", kernel_name(spec)}, {"variant", spec.variant}, {"pass", spec.pass},
-          {"dtype", spec.dtype},       {"d_qk", spec.d_qk},       {"d_v", spec.d_v},
-          {"target", spec.target}};
+          {"dtype", spec.dtype},       {"cache", spec.cache},     {"d_qk", spec.d_qk},
+          {"d_v", spec.d_v},           {"target", spec.target}};
 }
 
 std::string manifest(const LibraryPlan& plan) {

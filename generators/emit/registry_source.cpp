@@ -47,10 +47,12 @@ const char* dtype_enumerator(const Halide::Type& type) {
   return type.is_float() ? "FOVEA_F32" : type.is_int() ? "FOVEA_I32" : "FOVEA_U8";
 }
 
-std::string element_enumerator(const std::string& dtype) {
-  std::string name = "FOVEA_";
-  for (const char c : dtype) name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name;
+// FOVEA_F32 of f32, FOVEA_DECODE of decode.
+std::string in_capitals(const std::string& name) {
+  std::string enumerator = "FOVEA_";
+  for (const char c : name)
+    enumerator += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return enumerator;
 }
 
 std::string output_set(const Variant& v) {
@@ -129,9 +131,9 @@ std::string registry_source(const LibraryPlan& plan) {
     size_t target = 0;
     while (plan.targets[target]->name != k.spec.target) ++target;
     const bool decode = k.spec.pass == "decode";
-    out += fmt::format("    {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
-                       kernel_name(k.spec), k.variant, target,
-                       decode ? "FOVEA_DECODE" : "FOVEA_PREFILL", element_enumerator(k.spec.dtype),
+    out += fmt::format("    {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+                       kernel_name(k.spec), k.variant, target, in_capitals(k.spec.pass),
+                       in_capitals(k.spec.dtype), row_of(cache_kind_of(k.spec.cache)).enumerator,
                        k.spec.d_qk, k.spec.d_v, k.facts.block_rows, k.facts.scratch_bytes,
                        decode ? "nullptr" : fmt::format("&{}_argv", k.symbol),
                        decode ? fmt::format("&{}_decode", k.symbol) : "nullptr");
@@ -152,6 +154,11 @@ std::string registry_source(const LibraryPlan& plan) {
         "{1}, call); }}\n"
         "fovea_status {0}_explain(const fovea_call* call, char* text, size_t capacity) {{\n"
         "  return fovea_variant_explain(&library, {1}, call, text, capacity);\n}}\n\n",
+        function, i);
+    if (!has_caches(plan)) continue;
+    out += fmt::format(
+        "fovea_status {0}_append(const fovea_append* append, const {0}_params* params) {{\n"
+        "  return fovea_variant_append(&library, {1}, append, params);\n}}\n\n",
         function, i);
   }
   out += "}  // extern \"C\"\n";

@@ -9,7 +9,7 @@
 
 namespace fovea {
 
-// name, variant, pass, dtype, d_qk, d_v, target.
+// name, variant, pass, dtype, cache, d_qk, d_v, target.
 nlohmann::ordered_json spec_json(const KernelSpec& spec);
 
 }  // namespace fovea

@@ -3,12 +3,12 @@
 #ifndef FOVEA_GENERATORS_PIPELINES_ATTENTION_TILING_H
 #define FOVEA_GENERATORS_PIPELINES_ATTENTION_TILING_H
 
-#include "generators/pipelines/element.h"
+#include "generators/pipelines/cache_kind.h"
 
 namespace fovea {
 
 struct AttentionTiling {
-  Element element = Element::F32;  // of q, k, v and out
+  Element element = Element::F32;  // of q and out, and of k and v unless a cache is quantised
   int d_qk = 0, d_v = 0;
   int block_rows = 0;  // bq: query rows of one tile
   int key_block = 0;   // bk: keys that share one maximum and one correction of the state
@@ -30,6 +30,16 @@ struct AttentionTiling {
   // rows apart, so that as many streams of memory run at once. Divides key_block. The same for
   // tiles of any number of rows: they add up in one order.
   int key_streams = 1;
+
+  CacheKind cache = CacheKind::None;
+  int vector_lanes = 1;  // floats of a vector of the target
+  // Neighbouring features of rows of `size` that are read at once, at most as many as share a
+  // scale.
+  int read_unit(int size) const {
+    int unit = 1;
+    while (2 * unit <= vector_lanes && 2 * unit <= scale_unit && size % (2 * unit) == 0) unit *= 2;
+    return unit;
+  }
 };
 
 }  // namespace fovea

@@ -51,9 +51,14 @@ BlockLoop make_block_loop(const TileContext& c, const std::string& name, bool pa
   const Expr kv_len = c.inputs.kv_len, first = c.first_block(), end = c.end_block();
   const Expr count = ir::is_const_zero(first) ? end : end - first;
   const auto is_mine = [&](const Expr& block_index, const Expr& live, const Expr& full) {
-    const Expr whole =
-        (block_index + 1) * bk <= kv_len && c.tile_condition(full, Rows::Every, block_index);
-    return partial ? c.tile_condition(live, Rows::Any, block_index) && !whole : whole;
+    const Expr first_key = block_index * bk, end_key = (block_index + 1) * bk;
+    Expr whole = end_key <= kv_len && c.tile_condition(full, Rows::Every, block_index);
+    Expr some = c.tile_condition(live, Rows::Any, block_index);
+    if (is_cache(c.tiling.cache)) {
+      whole = whole && c.inputs.cache.holds_all(first_key, end_key);
+      some = some && c.inputs.cache.holds_any(first_key, end_key);
+    }
+    return partial ? some && !whole : whole;
   };
 
   BlockLoop loop;

@@ -238,7 +238,8 @@ std::vector<Halide::Argument> DecodeInputs::arguments() const {
   std::vector<Halide::Argument> all = {q,           k,         v,        heads, first_row,
                                        block_begin, block_end, q_offset, q_len, kv_len,
                                        batch,       kv_head,   scale};
-  append_parameters(all);
+  cache.append_to(all);
+  append_parameters(parameters, all);
   return all;
 }
 
@@ -249,7 +250,7 @@ DecodePart make_decode_part(const Variant& variant, const AttentionTiling& tilin
 
 std::vector<Halide::Argument> FinishInputs::arguments() const {
   std::vector<Halide::Argument> all = {records, head, row, q_offset, q_len, kv_len, batch, kv_head};
-  append_parameters(all);
+  append_parameters(parameters, all);
   return all;
 }
 
@@ -305,7 +306,7 @@ DecodeFinish make_decode_finish(const Variant& variant, const AttentionTiling& t
 std::vector<Halide::Argument> DecodeRange::arguments() const {
   std::vector<Halide::Argument> all = {inputs.heads,  inputs.q_offset, inputs.q_len,
                                        inputs.kv_len, inputs.batch,    inputs.kv_head};
-  inputs.append_parameters(all);
+  append_parameters(inputs.parameters, all);
   return all;
 }
 

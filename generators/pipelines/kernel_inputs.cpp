@@ -6,40 +6,50 @@ namespace fovea {
 
 using Halide::Expr;
 
+std::vector<Halide::Parameter> make_parameters(const Variant& variant) {
+  std::vector<Halide::Parameter> parameters;
+  for (const auto& p : variant.parameters()) {
+    // Named apart from the kernel's own arguments: a variant may call its scalar "scale" or
+    // "q_block".
+    const std::string name = "parameter_" + p->name;
+    if (p->kind == Parameter::Kind::Scalar) {
+      parameters.emplace_back(p->type, false, 0, name);
+    } else {
+      Halide::ImageParam table(p->type, static_cast<int>(p->axes.size()), name);
+      for (int i = 0; i < table.dimensions(); ++i) table.dim(i).set_min(0);
+      table.dim(0).set_stride(Expr());  // any stride, broadcast included
+      parameters.push_back(table.parameter());
+    }
+  }
+  return parameters;
+}
+
 KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& tiling,
                                 int q_dimensions) {
   const Halide::Type type = stored_type(tiling.element);
+  const Halide::Type key_type = stored_type(tiling.element, tiling.cache);
+  const int key_dimensions = is_cache(tiling.cache) ? 3 : 2;
   KernelInputs in{Halide::ImageParam(type, q_dimensions, "query_in"),
-                  Halide::ImageParam(type, 2, "key_in"),
-                  Halide::ImageParam(type, 2, "value_in"),
+                  Halide::ImageParam(key_type, key_dimensions, "key_in"),
+                  Halide::ImageParam(key_type, key_dimensions, "value_in"),
                   Halide::Param<int>("q_offset"),
                   Halide::Param<int>("q_len"),
                   Halide::Param<int>("kv_len"),
                   Halide::Param<int>("batch"),
                   Halide::Param<int>("kv_head"),
                   Halide::Param<float>("scale"),
-                  {}};
+                  make_cache_inputs(tiling.cache),
+                  make_parameters(variant)};
   for (Halide::ImageParam* p : {&in.q, &in.k, &in.v}) {
-    p->dim(0).set_bounds(0, p == &in.v ? tiling.d_v : tiling.d_qk);
+    const int features = p == &in.v ? tiling.d_v : tiling.d_qk;
+    p->dim(0).set_bounds(0, p == &in.q ? features : stored_size(features, tiling.cache));
     for (int i = 1; i < p->dimensions(); ++i) p->dim(i).set_min(0);
-  }
-  for (const auto& p : variant.parameters()) {
-    // Named apart from the kernel's own arguments: a variant may call its scalar "scale" or
-    // "q_block".
-    const std::string name = "parameter_" + p->name;
-    if (p->kind == Parameter::Kind::Scalar) {
-      in.parameters.emplace_back(p->type, false, 0, name);
-    } else {
-      Halide::ImageParam table(p->type, static_cast<int>(p->axes.size()), name);
-      for (int i = 0; i < table.dimensions(); ++i) table.dim(i).set_min(0);
-      table.dim(0).set_stride(Expr());  // any stride, broadcast included
-      in.parameters.push_back(table.parameter());
-    }
   }
   return in;
 }
 
-void KernelInputs::append_parameters(std::vector<Halide::Argument>& arguments) const {
+void append_parameters(const std::vector<Halide::Parameter>& parameters,
+                       std::vector<Halide::Argument>& arguments) {
   for (const Halide::Parameter& p : parameters) {
     arguments.emplace_back(
         p.name(), p.is_buffer() ? Halide::Argument::InputBuffer : Halide::Argument::InputScalar,

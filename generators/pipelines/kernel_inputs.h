@@ -10,19 +10,25 @@
 #include <vector>
 
 #include "generators/pipelines/attention_tiling.h"
+#include "generators/pipelines/cache_inputs.h"
 
 namespace fovea {
+
+// The variant's own, in declaration order.
+std::vector<Halide::Parameter> make_parameters(const Variant& variant);
+void append_parameters(const std::vector<Halide::Parameter>& parameters,
+                       std::vector<Halide::Argument>& arguments);
 
 struct KernelInputs {
   Halide::ImageParam q, k, v;
   Halide::Param<int> q_offset, q_len, kv_len, batch, kv_head;
   Halide::Param<float> scale;
-  std::vector<Halide::Parameter> parameters;  // of the variant, in declaration order
-
-  void append_parameters(std::vector<Halide::Argument>& arguments) const;
+  CacheInputs cache;
+  std::vector<Halide::Parameter> parameters;
 };
 
-// q has its features in dimension 0 and any rows in the others; k and v are (feature, row).
+// q has its features in dimension 0 and any rows in the others; k and v are (feature, row), or with
+// a cache (feature, slot, page).
 KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& tiling,
                                 int q_dimensions);
 

@@ -17,51 +17,28 @@ using Halide::Expr;
 using Halide::Func;
 using Halide::RDom;
 
-// Key j of the block.
-Expr key_at(const TileContext& c, const Expr& block_index, const Expr& key) {
-  const int bk = c.tiling.key_block, streams = c.tiling.key_streams;
-  const Expr first = block_index * bk;
-  if (streams == 1) return first + key;
-  return first + key % streams * (bk / streams) + key / streams;
-}
-
-// Every tile of a block is computed whole; past the end it repeats the last key, and the mask hides
-// it.
-Expr key_row(const TileContext& c, const Expr& key, bool clamped) {
-  return clamped ? Halide::min(key, c.inputs.kv_len - 1) : key;
-}
-
-RowChain make_rows(const TileContext& c, const std::string& name, bool clamped,
-                   const std::vector<Expr>& transforms, const Halide::ImageParam& in, int size) {
-  const Expr key = key_row(c, key_at(c, block, j), clamped);
-  const RowLayout layout{{d, j, block}, 0, size};
+// Of rows without transforms there are none.
+RowChain make_rows(const TileContext& c, const std::string& name,
+                   const std::vector<Expr>& transforms, const BlockRows& rows) {
+  const Expr key = key_row(c, block, j, rows.clamped());
+  const RowLayout layout{{d, j, block}, 0, rows.size()};
   return make_row_chain(name, transforms, layout, c.binder().bind("k", key),
-                        [&](std::vector<Expr> at) {
-                          return widen(in(at[0], key_row(c, key_at(c, at[2], at[1]), clamped)));
-                        });
+                        [&](std::vector<Expr> at) { return rows.number(at[0], at[1], at[2]); });
 }
 
-// 16-bit rows as a chain of one step: every element is needed once for each vector of query rows,
+// Narrow rows as a chain of one step: every element is needed once for each vector of query rows,
 // and is widened once.
-RowChain widened_rows(const TileContext& c, const std::string& name, bool clamped,
-                      const Halide::ImageParam& in) {
+RowChain widened_rows(const std::string& name, const BlockRows& rows) {
   RowStep step;
   step.row = Func(name);
-  step.row(d, j, block) = widen(in(d, key_row(c, key_at(c, block, j), clamped)));
+  step.row(d, j, block) = rows.number(d, j, block);
   return {{step}};
 }
 
-// Entry `feature` of key j as it is stored.
-Expr stored_entry(const TileContext& c, const Halide::ImageParam& in, bool clamped,
-                  const Expr& feature, const Expr& key) {
-  return in(feature, key_row(c, key_at(c, block, key), clamped));
-}
-
-// The same after all transforms, in f32.
-Expr row_entry(const TileContext& c, RowChain& chain, const Halide::ImageParam& in, bool clamped,
-               const Expr& feature, const Expr& key) {
+// Entry `feature` of key j after all transforms, in f32.
+Expr row_entry(RowChain& chain, const BlockRows& rows, const Expr& feature, const Expr& key) {
   if (!chain.steps.empty()) return chain.steps.back().row(feature, key, block);
-  return widen(stored_entry(c, in, clamped, feature, key));
+  return rows.number(feature, key, block);
 }
 
 }  // namespace
@@ -85,8 +62,8 @@ QueryRows make_query_rows(const TileContext& c, RowChain& queries,
   return query;
 }
 
-RowChain make_key_rows(const TileContext& c, const std::string& name, bool clamped) {
-  return make_rows(c, name, clamped, c.variant.key_steps(), c.inputs.k, c.tiling.d_qk);
+RowChain make_key_rows(const TileContext& c, const std::string& name, const BlockRows& rows) {
+  return make_rows(c, name, c.key_steps(), rows);
 }
 
 Expr score_at(const TileContext& c, const Expr& product, BindDeclaration binder,
@@ -97,7 +74,8 @@ Expr score_at(const TileContext& c, const Expr& product, BindDeclaration binder,
 }
 
 Expr visible_at(const TileContext& c, const Expr& row, const Expr& key) {
-  return key < c.inputs.kv_len && c.binder_at(row, key).mutate(c.variant.mask());
+  const Expr seen = key < c.inputs.kv_len && c.binder_at(row, key).mutate(c.variant.mask());
+  return is_cache(c.tiling.cache) ? seen && c.inputs.cache.holds(key) : seen;
 }
 
 namespace {
@@ -108,7 +86,9 @@ class KeyBlockBuilder {
       : c_(context),
         name_(std::move(name)),
         partial_(partial),
-        visible_(partial ? visible_at(c_, qi, key_()) : Expr()) {}
+        visible_(partial ? visible_at(c_, qi, key_()) : Expr()) {
+    s_.places = make_key_places(c_, name_, partial_);
+  }
 
   KeyBlockStage build(const QueryRows& query, int slice) {
     build_product_(query, slice);
@@ -137,33 +117,31 @@ class KeyBlockBuilder {
     return keys;
   }
 
-  RowChain rows_(const char* what, const std::vector<Expr>& transforms,
-                 const Halide::ImageParam& in, int size, bool pairs) const {
+  RowChain rows_(const char* what, const std::vector<Expr>& transforms, const BlockRows& rows,
+                 bool pairs) const {
     const std::string name = what + ("_" + name_);
-    if (!transforms.empty()) return make_rows(c_, name, partial_, transforms, in, size);
-    if (pairs || c_.tiling.element == Element::F32) return {};
-    return widened_rows(c_, name, partial_, in);
+    if (!transforms.empty()) return make_rows(c_, name, transforms, rows);
+    if (pairs || !rows.is_narrow()) return {};
+    return widened_rows(name, rows);
   }
 
   void build_product_(const QueryRows& query, int slice) {
     const bool pairs = c_.tiling.dot_pairs;
     const int size = c_.tiling.d_qk / c_.variant.slice_count() / (pairs ? 2 : 1);
-    s_.keys = rows_("keys", c_.variant.key_steps(), c_.inputs.k, c_.tiling.d_qk, pairs);
+    const BlockRows rows = BlockRows::of_keys(c_, partial_, s_.places);
+    s_.keys = rows_("keys", c_.key_steps(), rows, pairs);
     s_.features = RDom(slice * size, size, "features_" + name_);
     const RDom& f = s_.features;
     s_.product = func_("product");
     if (c_.tiling.feature_lanes > 0) {
-      build_lane_sums_(query, slice * size, size);
+      build_lane_sums_(query, rows, slice * size, size);
       return;
     }
     s_.product(qi, j, block) = 0.0f;
     if (!pairs) {
-      s_.product(qi, j, block) +=
-          query.scaled(qi, f) * row_entry(c_, s_.keys, c_.inputs.k, partial_, f, j);
+      s_.product(qi, j, block) += query.scaled(qi, f) * row_entry(s_.keys, rows, f, j);
     } else if (s_.keys.steps.empty()) {
-      const auto stored = [&](const Expr& feature) {
-        return stored_entry(c_, c_.inputs.k, partial_, feature, j);
-      };
+      const auto stored = [&](const Expr& feature) { return rows.stored(feature, j, block); };
       s_.product(qi, j, block) +=
           dot_pair(query.pairs(qi, f), pair_of_stored(stored(2 * f), stored(2 * f + 1)));
     } else {
@@ -174,23 +152,23 @@ class KeyBlockBuilder {
     }
   }
 
-  void build_lane_sums_(const QueryRows& query, int first, int size) {
+  void build_lane_sums_(const QueryRows& query, const BlockRows& rows, int first, int size) {
     const int lanes = c_.tiling.feature_lanes;
     s_.features = RDom(0, size / lanes, "features_" + name_);
     s_.lanes = RDom(0, lanes, "lanes_" + name_);
     const Expr feature = first + s_.features * lanes + lane;
     // Pairs are numbered here, and not fused by the schedule, so that their sums lie next to each
     // other in a form that Halide sees through.
-    const int rows = c_.tiling.block_rows, keys = c_.tiling.pair_keys;
+    const int tile = c_.tiling.block_rows, keys = c_.tiling.pair_keys;
     s_.lane_sums = func_("lane_sums");
     s_.lane_sums(lane, pair, vector, block) = 0.0f;
     s_.lane_sums(lane, pair, vector, block) +=
-        query.scaled(pair % rows, feature) *
-        row_entry(c_, s_.keys, c_.inputs.k, partial_, feature, vector * keys + pair / rows);
+        query.scaled(pair % tile, feature) *
+        row_entry(s_.keys, rows, feature, vector * keys + pair / tile);
     s_.pair_sums = func_("pair_sums");
     s_.pair_sums(pair, vector, block) = 0.0f;
     s_.pair_sums(pair, vector, block) += s_.lane_sums(s_.lanes, pair, vector, block);
-    s_.product(qi, j, block) = s_.pair_sums(j % keys * rows + qi, j / keys, block);
+    s_.product(qi, j, block) = s_.pair_sums(j % keys * tile + qi, j / keys, block);
   }
 
   // Terms of the score chain that depend on the distance alone, along the diagonals of the tile.
@@ -260,12 +238,13 @@ class KeyBlockBuilder {
     // A pair holds the values of two keys. Where one of them may be hidden from a row, and be NaN,
     // they have to be added one by one.
     const bool pairs = c_.tiling.dot_pairs && !partial_;
-    s_.values = rows_("values", c_.variant.value_steps(), c_.inputs.v, c_.tiling.d_v, pairs);
+    const BlockRows rows = BlockRows::of_values(c_, partial_, s_.places);
+    s_.values = rows_("values", c_.value_steps(), rows, pairs);
     s_.weighted = func_("weighted");
     s_.weighted(qi, d, block) = 0.0f;
     const Expr before = s_.weighted(qi, d, block);
     if (pairs) {
-      build_pairs_(weight);
+      build_pairs_(weight, rows);
       s_.value_keys = RDom(0, c_.tiling.key_block / 2, "value_keys_" + name_);
       const RDom& pair = s_.value_keys;
       s_.weighted(qi, d, block) =
@@ -273,8 +252,7 @@ class KeyBlockBuilder {
     } else {
       s_.value_keys = keys_("value_keys");
       const Expr factor = weight(qi, s_.value_keys, block);
-      const Expr after =
-          before + factor * row_entry(c_, s_.values, c_.inputs.v, partial_, d, s_.value_keys);
+      const Expr after = before + factor * row_entry(s_.values, rows, d, s_.value_keys);
       s_.weighted(qi, d, block) =
           partial_ ? Halide::select(c_.is_visible(factor), after, before) : after;
     }
@@ -282,12 +260,10 @@ class KeyBlockBuilder {
     s_.block_out(qi, d, block) = s_.weighted(qi, d, block);
   }
 
-  void build_pairs_(const Func& weight) {
+  void build_pairs_(const Func& weight, const BlockRows& rows) {
     s_.value_pairs = func_("value_pairs");
     if (s_.values.steps.empty()) {
-      const auto stored = [&](const Expr& key) {
-        return stored_entry(c_, c_.inputs.v, partial_, d, key);
-      };
+      const auto stored = [&](const Expr& key) { return rows.stored(d, key, block); };
       s_.value_pairs(d, j, block) = pair_of_stored(stored(2 * j), stored(2 * j + 1));
     } else {
       const Func& row = s_.values.steps.back().row;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "generators/pipelines/block_rows.h"
 #include "generators/pipelines/row_chain.h"
 #include "generators/pipelines/tile_context.h"
 
@@ -53,6 +54,7 @@ BlockLoop make_block_loop(const TileContext& context, const std::string& name, b
 // None of these Funcs mentions the state that blocks are merged into, so all of them can be
 // computed inside its loop over the blocks.
 struct KeyBlockStage {
+  KeyPlaces places;
   RowChain keys, values;     // (d, j, block)
   Halide::Func key_pairs;    // (feature pair, j, block): of transformed keys; others are read where
                              // they lie
@@ -83,12 +85,12 @@ KeyBlockStage make_key_block_stage(const TileContext& context, const std::string
                                    const QueryRows& query, int slice, bool partial);
 
 // The parts of it that the probabilities need too. `chain` is the variant's score chain or a form
-// of it that the binder knows; `keys` reads (d, j, block).
+// of it that the binder knows.
 Halide::Expr score_at(const TileContext& context, const Halide::Expr& product,
                       BindDeclaration binder, const Halide::Expr& chain);
 Halide::Expr visible_at(const TileContext& context, const Halide::Expr& row,
                         const Halide::Expr& key);
-RowChain make_key_rows(const TileContext& context, const std::string& name, bool clamped);
+RowChain make_key_rows(const TileContext& context, const std::string& name, const BlockRows& rows);
 
 }  // namespace fovea
 

@@ -131,18 +131,19 @@ class PrefillBuilder {
   void build_probabilities_() {
     const int bk = p_.tiling.key_block, features = p_.tiling.feature_group;
     AttentionState& a = p_.states[0];
-    p_.inspected_keys = make_key_rows(c_, "keys_inspected", true);
+    const BlockRows rows = BlockRows::of_keys(c_, true, {});
+    p_.inspected_keys = make_key_rows(c_, "keys_inspected", rows);
     // Multiplied as in the blocks, in the same order, so that a score meets its own maximum; and of
     // the rows that the state was made from: q itself may be gone, where the output takes its
     // place.
     const bool pairs = p_.tiling.dot_pairs;
     p_.inspected_features = RDom(0, p_.tiling.d_qk / (pairs ? 2 : 1), "features_inspected");
-    const Expr key = block * bk + j, stored = Halide::min(key, p_.inputs.kv_len - 1);
+    const Expr key = block * bk + j;
     const RDom& f = p_.inspected_features;
     const bool transformed = !p_.inspected_keys.steps.empty();
     const auto key_entry = [&](const Expr& feature) -> Expr {
-      return transformed ? Expr(p_.inspected_keys.steps.back().row(feature, j, block))
-                         : Expr(p_.inputs.k(feature, stored));
+      if (transformed) return p_.inspected_keys.steps.back().row(feature, j, block);
+      return pairs ? rows.stored(feature, j, block) : rows.number(feature, j, block);
     };
     p_.inspected_product = Func("product_inspected");
     p_.inspected_product(qi, j, block) = 0.0f;
@@ -154,7 +155,7 @@ class PrefillBuilder {
                    transformed ? pair_of_rounded(first, second) : pair_of_stored(first, second));
       product = product * c_.query_scale();
     } else {
-      p_.inspected_product(qi, j, block) += p_.query.scaled(qi, f) * widen(key_entry(f));
+      p_.inspected_product(qi, j, block) += p_.query.scaled(qi, f) * key_entry(f);
     }
     Expr score = score_at(c_, product, c_.binder_at(qi, key), c_.variant.score_chain());
     Expr weight;
@@ -187,7 +188,8 @@ PrefillInputs make_prefill_inputs(const Variant& variant, const AttentionTiling&
 std::vector<Halide::Argument> PrefillInputs::arguments() const {
   std::vector<Halide::Argument> all = {q,      k,     v,    q_block, q_offset, q_len,
                                        kv_len, batch, head, kv_head, scale};
-  append_parameters(all);
+  cache.append_to(all);
+  append_parameters(parameters, all);
   return all;
 }
 

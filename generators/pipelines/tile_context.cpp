@@ -30,6 +30,16 @@ TileContext::TileContext(const Variant& v, const AttentionTiling& t, const TileS
       softmax(v.normalizer() == Normalizer::Kind::Softmax),
       natural_units(!softmax || !v.score_steps().empty()) {}
 
+const std::vector<Expr>& TileContext::key_steps() const {
+  static const std::vector<Expr> none;
+  return is_cache(tiling.cache) ? none : variant.key_steps();
+}
+
+const std::vector<Expr>& TileContext::value_steps() const {
+  static const std::vector<Expr> none;
+  return is_cache(tiling.cache) ? none : variant.value_steps();
+}
+
 Expr TileContext::end_block() const {
   return (inputs.kv_len + (tiling.key_block - 1)) / tiling.key_block;
 }

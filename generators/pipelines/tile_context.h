@@ -43,6 +43,10 @@ class TileContext {
   bool softmax;               // else a weight function
   bool natural_units;         // a score is in natural units until it leaves the score chain
 
+  // Of keys and values as the kernel finds them: those of a cache have been transformed.
+  const std::vector<Halide::Expr>& key_steps() const;
+  const std::vector<Halide::Expr>& value_steps() const;
+
   virtual RowPlace place(const Halide::Expr& row_of_tile) const = 0;
 
   // A condition of the tile status for one key block, and for `key` if it is given: whether it

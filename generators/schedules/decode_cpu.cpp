@@ -196,8 +196,13 @@ struct PartScheduler {
     }
     stage.reorder(order).vectorize(lane).never_partition_all();
     const LoopLevel level(state, blocks);
-    schedule_key_rows(st.keys, level, t.d_qk, !variant.key_steps().empty());
-    schedule_key_rows(st.values, level, t.d_v, !variant.value_steps().empty());
+    for (Func f : {st.places.slot, st.places.page}) {
+      if (f.defined())
+        f.compute_at(level).bound_extent(block, 1).bound(j, 0, s.key_block).vectorize(j, s.lanes);
+    }
+    const bool cached = is_cache(t.cache);
+    schedule_key_rows(st.keys, level, t.d_qk, !cached && !variant.key_steps().empty());
+    schedule_key_rows(st.values, level, t.d_v, !cached && !variant.value_steps().empty());
     schedule_scores(st, level);
     if (st.maximum.defined()) reduce_keys(st.maximum, st.max_keys, level);
     for (Func f : {st.weight, st.carried}) {
@@ -218,14 +223,15 @@ std::vector<int> DecodeCpuSchedule::tile_rows() const {
 }
 
 DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant&, Element element,
-                                          int d_qk, int d_v) {
+                                          int d_qk, int d_v, CacheKind cache) {
   DecodeCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
   s.wide_rows = 4;
   s.key_block = 128;
   // A chunk is read once for every tile of rows: it stays in the second-level cache.
   constexpr int chunk_bytes = 256 * 1024;
-  const int key_bytes = (d_qk + d_v) * stored_type(element).bytes();
+  const int key_bytes =
+      (stored_size(d_qk, cache) + stored_size(d_v, cache)) * stored_type(element, cache).bytes();
   s.chunk_blocks = std::clamp(chunk_bytes / (key_bytes * s.key_block), 1, 8);
   s.value_vectors = target.vector_registers >= 32 ? 16 : 8;
   s.feature_unroll = 2;
@@ -253,7 +259,7 @@ void check(const DecodeCpuSchedule& s) {
 }
 
 AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Element element,
-                       int d_qk, int d_v, int rows) {
+                       int d_qk, int d_v, int rows, CacheKind cache) {
   // Groups keep the number of slots, which are unrolled, within bounds.
   constexpr int most_vectors = 16;
   AttentionTiling t;
@@ -267,6 +273,8 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
   t.feature_group = largest_divisor_up_to(d_v / t.value_lanes, most_vectors);
   t.pair_keys = s.lanes / rows;
   t.key_streams = s.lanes / s.wide_rows;
+  t.cache = cache;
+  t.vector_lanes = s.lanes;
   return t;
 }
 

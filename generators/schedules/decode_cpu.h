@@ -37,13 +37,14 @@ struct DecodeCpuSchedule {
 // The documented default for a variant on a target; docs/schedules.md says what each number was
 // measured against.
 DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant& variant,
-                                          Element element, int d_qk, int d_v);
+                                          Element element, int d_qk, int d_v,
+                                          CacheKind cache = CacheKind::None);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
 void check(const DecodeCpuSchedule& schedule);
 
 AttentionTiling tiling(const DecodeCpuSchedule& schedule, const Variant& variant, Element element,
-                       int d_qk, int d_v, int rows);
+                       int d_qk, int d_v, int rows, CacheKind cache = CacheKind::None);
 
 // Apply the schedule. The pipelines must have been made with tiling(schedule, …).
 void schedule_decode_part(DecodePart& part, const DecodeCpuSchedule& schedule);

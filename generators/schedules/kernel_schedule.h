@@ -6,12 +6,13 @@
 #include <string>
 #include <variant>
 
+#include "generators/schedules/append_cpu.h"
 #include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/prefill_cpu.h"
 
 namespace fovea {
 
-using KernelSchedule = std::variant<PrefillCpuSchedule, DecodeCpuSchedule>;
+using KernelSchedule = std::variant<PrefillCpuSchedule, DecodeCpuSchedule, AppendCpuSchedule>;
 
 inline std::string text_of(const KernelSchedule& schedule) {
   return std::visit([](const auto& s) { return s.text(); }, schedule);

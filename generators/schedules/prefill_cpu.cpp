@@ -151,6 +151,11 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   const auto [block_level, level] = schedule_block_loop(state, update, s.loop, p);
   Var jo("jo"), ji("ji"), d_o("do"), di("di");
 
+  for (Func f : {s.places.slot, s.places.page}) {
+    if (!f.defined()) continue;
+    f.compute_at(block_level).bound_extent(block, 1).bound(j, 0, p.key_block);
+    if (p.key_block % p.lanes == 0) f.vectorize(j, p.lanes);
+  }
   schedule_key_rows(s.keys, block_level, p, t.d_qk);
   schedule_key_rows(s.values, block_level, p, t.d_v);
   schedule_pairs(s, block_level, p, t);
@@ -269,13 +274,14 @@ void require_rule(bool holds, const char* name, int value, const std::string& ru
 }  // namespace
 
 PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
-                                            Element element, int d_qk, int d_v) {
+                                            Element element, int d_qk, int d_v, CacheKind cache) {
   PrefillCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
   s.key_block = 128;
   const bool masked = !Halide::Internal::is_const_one(variant.mask());
   // Work for each block of rows that its size does not change.
-  const bool shared_work = !variant.key_steps().empty() || !variant.value_steps().empty() ||
+  const bool transforms = !variant.key_steps().empty() || !variant.value_steps().empty();
+  const bool shared_work = (transforms && !is_cache(cache)) || is_quantised(cache) ||
                            asks_tables_about_keys(variant.mask());
   if (target.vector_registers >= 32) {
     // Sixteen accumulators. Two row vectors take half the loads of one; where a mask has an edge,
@@ -291,8 +297,8 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
     s.key_tile = 4;
     s.feature_group = largest_divisor(d_v, {4, 2, 1});
   }
-  s.dot_pairs =
-      element == Element::BF16 && multiplies_bf16_pairs(target) && slice_of(variant, d_qk) % 2 == 0;
+  s.dot_pairs = element == Element::BF16 && !is_quantised(cache) && multiplies_bf16_pairs(target) &&
+                slice_of(variant, d_qk) % 2 == 0;
   // What is done once for a block of keys is done for so many rows at once; along the edge of a
   // mask more rows waste more. Transforms are worth most, and packing of values alone least.
   if (shared_work) {
@@ -305,15 +311,16 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   return s;
 }
 
-void check(const PrefillCpuSchedule& s, const Variant& variant, Element element, int d_qk,
-           int d_v) {
+void check(const PrefillCpuSchedule& s, const Variant& variant, Element element, int d_qk, int d_v,
+           CacheKind cache) {
   const int width = s.dot_pairs ? 2 : 1, features = slice_of(variant, d_qk);
   require_rule(s.lanes == 4 || s.lanes == 8 || s.lanes == 16, "lanes", s.lanes,
                "4, 8 or 16 floats make a vector");
   require_rule(s.row_vectors >= 1 && s.row_vectors <= 8, "row_vectors", s.row_vectors, "1 to 8");
   require_rule(s.row_tiles >= 1 && s.row_tiles <= 8, "row_tiles", s.row_tiles, "1 to 8");
-  require_rule(!s.dot_pairs || (element == Element::BF16 && features % 2 == 0), "dot_pairs",
-               s.dot_pairs, "1 is for bf16 and an even number of features");
+  require_rule(
+      !s.dot_pairs || (element == Element::BF16 && !is_quantised(cache) && features % 2 == 0),
+      "dot_pairs", s.dot_pairs, "1 is for bf16, keys of bf16 and an even number of features");
   require_rule(s.key_tile >= 1 && s.key_tile <= 16, "key_tile", s.key_tile, "1 to 16");
   require_rule(s.feature_group >= 1 && s.feature_group <= 16 && d_v % s.feature_group == 0,
                "feature_group", s.feature_group,
@@ -331,8 +338,13 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
                            s.key_block / width));
 }
 
-AttentionTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v) {
-  return {element, d_qk, d_v, s.block_rows(), s.key_block, s.feature_group, s.dot_pairs};
+AttentionTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v,
+                       CacheKind cache) {
+  AttentionTiling t = {element,         d_qk,       d_v, s.block_rows(), s.key_block,
+                       s.feature_group, s.dot_pairs};
+  t.cache = cache;
+  t.vector_lanes = s.lanes;
+  return t;
 }
 
 void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {

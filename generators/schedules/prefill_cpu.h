@@ -37,13 +37,15 @@ struct PrefillCpuSchedule {
 // The documented default for a variant on a target; docs/schedules.md says what each number was
 // measured against.
 PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Variant& variant,
-                                            Element element, int d_qk, int d_v);
+                                            Element element, int d_qk, int d_v,
+                                            CacheKind cache = CacheKind::None);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
 void check(const PrefillCpuSchedule& schedule, const Variant& variant, Element element, int d_qk,
-           int d_v);
+           int d_v, CacheKind cache = CacheKind::None);
 
-AttentionTiling tiling(const PrefillCpuSchedule& schedule, Element element, int d_qk, int d_v);
+AttentionTiling tiling(const PrefillCpuSchedule& schedule, Element element, int d_qk, int d_v,
+                       CacheKind cache = CacheKind::None);
 
 // Applies the schedule. The pipeline must have been made with tiling(schedule, …).
 void schedule_prefill(PrefillPipeline& pipeline, const PrefillCpuSchedule& schedule);

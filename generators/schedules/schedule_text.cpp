@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "generators/schedules/append_cpu.h"
 #include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/prefill_cpu.h"
 
@@ -40,6 +41,11 @@ constexpr Field<DecodeCpuSchedule> decode_fields[] = {
     {"chunk_blocks", &DecodeCpuSchedule::chunk_blocks},
     {"value_vectors", &DecodeCpuSchedule::value_vectors},
     {"feature_unroll", &DecodeCpuSchedule::feature_unroll},
+};
+
+constexpr Field<AppendCpuSchedule> append_fields[] = {
+    {"lanes", &AppendCpuSchedule::lanes},
+    {"block_rows", &AppendCpuSchedule::block_rows},
 };
 
 template <typename Schedule>
@@ -107,6 +113,14 @@ std::string DecodeCpuSchedule::text() const {
 
 DecodeCpuSchedule DecodeCpuSchedule::with(const std::string& text) const {
   return changed_by<DecodeCpuSchedule>(*this, decode_fields, text);
+}
+
+std::string AppendCpuSchedule::text() const {
+  return text_of<AppendCpuSchedule>(*this, append_fields);
+}
+
+AppendCpuSchedule AppendCpuSchedule::with(const std::string& text) const {
+  return changed_by<AppendCpuSchedule>(*this, append_fields, text);
 }
 
 }  // namespace fovea

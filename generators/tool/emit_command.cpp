@@ -4,6 +4,7 @@
 #include <fovea/dsl/register.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -34,6 +35,12 @@ void run_emit(EmitArguments& a) {
         fmt::format("--jobs is {}: allowed is 0 (one per CPU) and more", a.options.jobs));
   if (a.options.jobs == 0)
     a.options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const std::vector<std::string>& caches = a.request.caches;
+  const bool fills_caches = std::any_of(caches.begin(), caches.end(),
+                                        [](const std::string& cache) { return cache != "none"; });
+  std::vector<std::string>& passes = a.request.passes;
+  if (fills_caches && std::find(passes.begin(), passes.end(), "append") == passes.end())
+    passes.emplace_back("append");
   emit_library(plan_library(a.request, declared_variants()), a.options);
 }
 
@@ -44,6 +51,7 @@ void run_emit_kernel(EmitArguments& a) {
   a.request.targets = {spec->target};
   a.request.dtypes = {spec->dtype};
   a.request.passes = {spec->pass};
+  a.request.caches = {spec->cache};
   a.request.head_dims = {fmt::format("{}/{}", spec->d_qk, spec->d_v)};
   const LibraryPlan plan = plan_library(a.request, declared_variants());
   emit_kernel(plan, plan.kernels.front(), a.identity, a.options);
@@ -78,6 +86,11 @@ void add_emit_commands(CLI::App& app) {
   emit->add_option("--head-dim", a->request.head_dims, "head dimensions, D or D_QK/D_V")
       ->capture_default_str();
   emit->add_option("--pass", a->request.passes, "passes")->capture_default_str();
+  emit->add_option("--cache", a->request.caches,
+                   "what keys and values are read from: none (rows as they are), or caches (pages, "
+                   "rings) of the element type itself (same) or of int8, int4, e4m3, e5m2; with "
+                   "caches come the functions that append to them")
+      ->capture_default_str();
   emit->add_option("--schedule", a->request.schedule,
                    "parameters of the schedule that differ from the default, as "
                    "row_vectors=3,key_tile=8");

@@ -1,0 +1,66 @@
+// append.h: new tokens into the slots of a KV cache, as named Halide Funcs.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_PIPELINES_APPEND_H
+#define FOVEA_GENERATORS_PIPELINES_APPEND_H
+
+#include <Halide.h>
+
+#include <fovea/dsl/variant.h>
+
+#include <string>
+#include <vector>
+
+#include "generators/pipelines/cache_kind.h"
+#include "generators/pipelines/kernel_inputs.h"
+#include "generators/pipelines/row_chain.h"
+
+namespace fovea {
+
+// Sizes that shape the algorithm.
+struct AppendTiling {
+  Element element = Element::F32;  // of the new rows
+  CacheKind cache = CacheKind::Same;
+  int d_qk = 0, d_v = 0;
+  int block_rows = 0;  // most rows of a call
+};
+
+// The arguments of the kernel, in the order of registry.h.
+struct AppendInputs {
+  Halide::ImageParam k_new, v_new;  // (feature, row)
+  Halide::Param<int> first_key, kv_len, batch, kv_head;
+  Halide::Param<int> k_group_shift, v_group_shift, has_scales;  // of a quantised cache
+  CacheKind cache;
+  std::vector<Halide::Parameter> parameters;
+
+  std::vector<Halide::Argument> arguments() const;
+};
+
+// Keys or values on their way into the cache.
+struct AppendedRows {
+  int size = 0;    // features
+  RowChain steps;  // (d, qi): through the variant's transforms
+  // Of a quantised cache: the bits of the largest magnitude of a group, its scale in f32, and what
+  // is stored for each number (four bits of Int4 are still apart).
+  Halide::Func largest, scale, quantised;  // (group, qi), (group, qi), (d, qi)
+  Halide::RDom features;
+  Halide::Func stored;        // (d, qi), of Int4 (byte, qi)
+  Halide::Func stored_scale;  // (group, qi), f16; undefined unless quantised
+};
+
+struct AppendPipeline {
+  AppendTiling tiling;
+  AppendInputs inputs;
+  AppendedRows keys, values;
+
+  std::vector<Halide::Func> outputs() const;
+};
+
+AppendPipeline make_append(const Variant& variant, const AppendTiling& tiling);
+
+// Why the variant's transforms of keys and values cannot be done once and for all; empty if they
+// can.
+std::string why_not_cached(const Variant& variant);
+
+}  // namespace fovea
+
+#endif

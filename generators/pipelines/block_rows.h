@@ -1,0 +1,63 @@
+// block_rows.h: the keys or the values of a block, wherever the kernel finds them.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_PIPELINES_BLOCK_ROWS_H
+#define FOVEA_GENERATORS_PIPELINES_BLOCK_ROWS_H
+
+#include <Halide.h>
+
+#include <string>
+
+#include "generators/pipelines/tile_context.h"
+
+namespace fovea {
+
+// Key j of a block.
+Halide::Expr key_at(const TileContext& context, const Halide::Expr& block_index,
+                    const Halide::Expr& key);
+
+// Key j of a block, but never one past the last: every tile of a block is computed whole, past the
+// end it repeats the last key, and the mask hides it. Blocks that are known to be whole need no
+// such care.
+Halide::Expr key_row(const TileContext& context, const Halide::Expr& block_index,
+                     const Halide::Expr& key, bool clamped);
+
+// With a cache: the places of a block's keys, so that they are found once for all features.
+struct KeyPlaces {
+  Halide::Func slot, page;  // (j, block); undefined without a cache
+};
+KeyPlaces make_key_places(const TileContext& context, const std::string& name, bool clamped);
+
+class BlockRows {
+ public:
+  // Without Funcs of places (`places` undefined) a cache is asked again for each element.
+  static BlockRows of_keys(const TileContext& context, bool clamped, KeyPlaces places);
+  static BlockRows of_values(const TileContext& context, bool clamped, KeyPlaces places);
+
+  int size() const { return size_; }  // features
+  bool clamped() const { return clamped_; }
+  // Whether elements are no numbers yet and are worth keeping once they are, if rows are used more
+  // than once.
+  bool is_narrow() const;
+
+  // As it lies in memory; not for quantised caches.
+  Halide::Expr stored(const Halide::Expr& feature, const Halide::Expr& key,
+                      const Halide::Expr& block_index) const;
+  // In f32.
+  Halide::Expr number(const Halide::Expr& feature, const Halide::Expr& key,
+                      const Halide::Expr& block_index) const;
+
+ private:
+  BlockRows(const TileContext& context, bool values, bool clamped, KeyPlaces places);
+  KeyPlace place_(const Halide::Expr& key, const Halide::Expr& block_index) const;
+  Halide::Expr read_(const Halide::ImageParam& in, const Halide::Expr& feature,
+                     const KeyPlace& place) const;
+
+  const TileContext& c_;
+  bool values_, clamped_;
+  int size_;
+  KeyPlaces places_;
+};
+
+}  // namespace fovea
+
+#endif
