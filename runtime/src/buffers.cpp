@@ -10,11 +10,12 @@ namespace {
 alignas(64) constexpr unsigned char kNothing[64] = {};
 uint8_t* nothing() { return const_cast<uint8_t*>(kNothing); }
 
-// Where the rows of an item lie in an extra output.
-uint8_t* row_address(const fovea_tensor& tensor, int64_t b, int64_t head, int64_t first_row) {
-  const int64_t elements =
-      b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
-  return static_cast<uint8_t*>(tensor.data) + elements * dtype_size(FOVEA_F32);
+// Strides of axes with one element mean nothing and may be anything: index 0 times a stride is 0.
+// All other products have been checked to fit.
+uint8_t* row_address(const fovea_tensor& tensor, Place place, int64_t head, int64_t first_row) {
+  const int64_t elements = place.b * tensor.stride[0] + head * tensor.stride[1] +
+                           (place.row + first_row) * tensor.stride[2];
+  return static_cast<uint8_t*>(tensor.data) + elements * dtype_size(tensor.dtype);
 }
 
 int32_t stride_of(const fovea_tensor& tensor, int axis) {
@@ -52,22 +53,19 @@ HalideType halide_type(fovea_dtype dtype) {
     case FOVEA_I8:
       return {kHalideInt, 8, 1};
     case FOVEA_U8:
+    case FOVEA_I4:
+    case FOVEA_E4M3:
+    case FOVEA_E5M2:
       break;
   }
   return {kHalideUInt, 8, 1};
 }
 
-void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, int64_t b, int64_t head,
+void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, Place place, int64_t head,
                int64_t first_row, int32_t rows) {
   const auto features = static_cast<int32_t>(tensor.extent[3]);
   uint8_t* host = nothing();
-  if (rows > 0 && features > 0) {
-    // Strides of axes with one element mean nothing and may be anything: index 0 times a stride is
-    // 0. All other products have been checked to fit.
-    const int64_t elements =
-        b * tensor.stride[0] + head * tensor.stride[1] + first_row * tensor.stride[2];
-    host = static_cast<uint8_t*>(tensor.data) + elements * dtype_size(tensor.dtype);
-  }
+  if (rows > 0 && features > 0) host = row_address(tensor, place, head, first_row);
   // One row has no stride to speak of; features keeps it valid for any check a kernel makes.
   const int32_t row_stride =
       tensor.extent[2] > 1 ? static_cast<int32_t>(tensor.stride[2]) : features;
@@ -78,28 +76,28 @@ void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, int64_t b, in
 }
 
 void fill_row_output(RowBuffer* row_buffer, const fovea_tensor& tensor, unsigned char* unwanted,
-                     int64_t b, int64_t head, int64_t first_row, int32_t rows) {
+                     Place place, int64_t head, int64_t first_row, int32_t rows) {
   const bool is_wanted = tensor.data != nullptr;
-  uint8_t* host = is_wanted ? row_address(tensor, b, head, first_row) : unwanted;
+  uint8_t* host = is_wanted ? row_address(tensor, place, head, first_row) : unwanted;
   row_buffer->dimensions[0] = {0, rows, is_wanted ? stride_of(tensor, 2) : 1, 0};
   row_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 1, row_buffer->dimensions,
                         nullptr};
 }
 
-void fill_key_output(RowBuffer* row_buffer, const fovea_tensor& tensor, int64_t b, int64_t head,
+void fill_key_output(RowBuffer* row_buffer, const fovea_tensor& tensor, Place place, int64_t head,
                      int64_t first_row, int32_t rows, int32_t keys) {
   const bool has_keys = tensor.data != nullptr && keys > 0;
-  uint8_t* host = has_keys ? row_address(tensor, b, head, first_row) : nothing();
+  uint8_t* host = has_keys ? row_address(tensor, place, head, first_row) : nothing();
   row_buffer->dimensions[0] = {0, has_keys ? keys : 0, has_keys ? stride_of(tensor, 3) : 1, 0};
   row_buffer->dimensions[1] = {0, rows, has_keys ? stride_of(tensor, 2) : 1, 0};
   row_buffer->buffer = {0,      nullptr, host, 0, halide_type(FOVEA_F32), 2, row_buffer->dimensions,
                         nullptr};
 }
 
-void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, int64_t b, int64_t first_head,
-                int32_t heads, int32_t rows) {
+void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, Place place,
+                int64_t first_head, int32_t heads, int32_t rows) {
   RowBuffer first;
-  fill_rows(&first, tensor, b, first_head, 0, rows);
+  fill_rows(&first, tensor, place, first_head, 0, rows);
   group_buffer->dimensions[0] = first.dimensions[0];
   group_buffer->dimensions[1] = {0, heads, 0, 0};
   group_buffer->dimensions[2] = first.dimensions[1];
@@ -109,6 +107,25 @@ void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, int64_t b, 
   group_buffer->buffer = first.buffer;
   group_buffer->buffer.dimensions = 3;
   group_buffer->buffer.dim = group_buffer->dimensions;
+}
+
+void fill_slots(Buffer<3>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
+                int64_t kv_head) {
+  const int64_t in_a_byte = tensor.dtype == FOVEA_I4 ? 2 : 1;
+  const auto features = static_cast<int32_t>(tensor.extent[3] / in_a_byte);
+  const auto slots = static_cast<int32_t>(tensor.extent[2]);
+  const auto pages = has_pages ? static_cast<int32_t>(tensor.extent[0]) : 1;
+  uint8_t* host = nothing();
+  if (features > 0 && slots > 0 && pages > 0) {
+    const int64_t elements = (has_pages ? 0 : b * tensor.stride[0]) + kv_head * tensor.stride[1];
+    host = static_cast<uint8_t*>(tensor.data) + elements / in_a_byte * dtype_size(tensor.dtype);
+  }
+  const auto step = [&](int64_t stride) { return static_cast<int32_t>(stride / in_a_byte); };
+  slots_buffer->dimensions[0] = {0, features, 1, 0};
+  slots_buffer->dimensions[1] = {0, slots, slots > 1 ? step(tensor.stride[2]) : features, 0};
+  slots_buffer->dimensions[2] = {0, pages, pages > 1 ? step(tensor.stride[0]) : 0, 0};
+  slots_buffer->buffer = {
+      0, nullptr, host, 0, halide_type(tensor.dtype), 3, slots_buffer->dimensions, nullptr};
 }
 
 void fill_parameters(const Problem& problem, const void* params, Parameters* parameters) {

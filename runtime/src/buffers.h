@@ -3,8 +3,8 @@
 #ifndef FOVEA_BUFFERS_H
 #define FOVEA_BUFFERS_H
 
-#include "checks.h"
 #include "halide_abi.h"
+#include "sequences.h"
 
 namespace fovea::detail {
 
@@ -20,20 +20,26 @@ using TableBuffer = Buffer<4>;
 
 HalideType halide_type(fovea_dtype dtype);
 
-// Rows [first_row, first_row + rows) of one head as a buffer of (feature, row).
-void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, int64_t b, int64_t head,
+// Rows [first_row, first_row + rows) of one head of the sequence at `place` as a buffer of
+// (feature, row).
+void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, Place place, int64_t head,
                int64_t first_row, int32_t rows);
 
 // The first `rows` rows of `heads` heads as a buffer of (feature, head, row).
-void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, int64_t b, int64_t first_head,
-                int32_t heads, int32_t rows);
+void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, Place place,
+                int64_t first_head, int32_t heads, int32_t rows);
+
+// The slots of one KV head in a cache as a buffer of (feature or two, slot of a page, page): of all
+// pages, or of sequence b as a single one.
+void fill_slots(Buffer<3>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
+                int64_t kv_head);
 
 // An output of one number a row, as a buffer of (row). A null tensor.data goes to `unwanted`.
 void fill_row_output(RowBuffer* row_buffer, const fovea_tensor& tensor, unsigned char* unwanted,
-                     int64_t b, int64_t head, int64_t first_row, int32_t rows);
+                     Place place, int64_t head, int64_t first_row, int32_t rows);
 
 // An output of one number for each row and key, as a buffer of (key, row); empty if not wanted.
-void fill_key_output(RowBuffer* row_buffer, const fovea_tensor& tensor, int64_t b, int64_t head,
+void fill_key_output(RowBuffer* row_buffer, const fovea_tensor& tensor, Place place, int64_t head,
                      int64_t first_row, int32_t rows, int32_t keys);
 
 // The variant's parameters as kernel arguments: made once a call, read by all its workers.

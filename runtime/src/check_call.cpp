@@ -136,6 +136,12 @@ fovea_status check_call(const fovea_library_info& library, int32_t variant, cons
   problem->request.dtype = problem->call.q.dtype;
   problem->request.d_qk = problem->call.q.extent[3];
   problem->request.d_v = problem->call.v.extent[3];
+  if (problem->call.cache != nullptr) {
+    status = complete("cache", problem->call.cache, kFirstCacheSize, sizeof(fovea_cache),
+                      &problem->cache);
+    if (status != FOVEA_OK) return status;
+    problem->request.cache = cache_kind_of(problem->call.k.dtype, problem->call.q.dtype);
+  }
   if (problem->call.exec != nullptr) {
     status =
         complete("exec", problem->call.exec, kFirstExecSize, sizeof(fovea_exec), &problem->exec);
@@ -147,14 +153,12 @@ fovea_status check_call(const fovea_library_info& library, int32_t variant, cons
     return fail(FOVEA_UNSUPPORTED,
                 "ragged is set: must be NULL, ragged batches are not supported in this version");
   }
-  if (problem->call.cache != nullptr) {
-    return fail(FOVEA_UNSUPPORTED,
-                "cache is set: must be NULL, KV caches are not supported in this version");
-  }
   status = check_tensors(problem);
   if (status != FOVEA_OK) return status;
   status = check_scale(problem);
-  return status != FOVEA_OK ? status : check_lengths(*problem);
+  if (status != FOVEA_OK) return status;
+  status = check_lengths(*problem);
+  return status != FOVEA_OK || !problem->has_pages() ? status : check_block_table(*problem);
 }
 
 fovea_status check_workspace(const Problem& problem, size_t needed) {

@@ -5,44 +5,47 @@
 
 #include <initializer_list>
 
-#include "checks.h"
+#include "sequences.h"
 
 namespace fovea::detail {
 namespace {
 
-// Kernels compute with 32-bit positions, add and subtract them (a distance, a window of up to 2^30)
-// and round lengths up to whole blocks: positions stay within 2^30 less one block.
-constexpr int64_t kBlockRoom = 65536;
-constexpr int64_t kLargest = (INT64_C(1) << 30) - kBlockRoom;
-constexpr int64_t kSmallest = -kLargest;
-
-fovea_status check_length_array(const char* name, const int32_t* lengths, int64_t batch,
-                                int64_t rows, const char* extent) {
-  if (lengths == nullptr) return FOVEA_OK;
-  for (int64_t b = 0; b < batch; ++b) {
-    if (lengths[b] >= 0 && lengths[b] <= rows) continue;
+fovea_status check_q_len(const Problem& problem) {
+  const int32_t* q_len = problem.call.q_len;
+  if (q_len == nullptr) return FOVEA_OK;
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    if (q_len[b] >= 0 && q_len[b] <= problem.q_rows) continue;
     return fail(FOVEA_INVALID_ARGUMENT,
-                "%s[%" PRId64 "] = %" PRId32 ": allowed: 0 to %s = %" PRId64, name, b, lengths[b],
-                extent, rows);
+                "q_len[%" PRId64 "] = %" PRId32 ": allowed: 0 to q.extent[2] = %" PRId64, b,
+                q_len[b], problem.q_rows);
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_kv_len(const Problem& problem) {
+  const int32_t* kv_len = problem.call.kv_len;
+  if (kv_len == nullptr) {
+    if (!problem.has_cache() || problem.batch == 0) return FOVEA_OK;
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "kv_len is NULL: must be given, the call has a cache, whose sequences may hold "
+                "fewer keys than slots");
+  }
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    const int64_t most = problem.has_ring() ? kLargestPosition : capacity_of(problem, b);
+    if (kv_len[b] >= 0 && kv_len[b] <= most) continue;
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "kv_len[%" PRId64 "] = %" PRId32 ": allowed: 0 to %s = %" PRId64, b, kv_len[b],
+                problem.has_ring() ? "the largest position" : capacity_name(problem), most);
   }
   return FOVEA_OK;
 }
 
 }  // namespace
 
-int32_t rows_of(const Problem& problem, int64_t b) {
-  return problem.call.q_len != nullptr ? problem.call.q_len[b]
-                                       : static_cast<int32_t>(problem.q_rows);
-}
-
-int32_t keys_of(const Problem& problem, int64_t b) {
-  return problem.call.kv_len != nullptr ? problem.call.kv_len[b]
-                                        : static_cast<int32_t>(problem.kv_rows);
-}
-
-int32_t offset_of(const Problem& problem, int64_t b) {
-  return problem.call.q_offset != nullptr ? problem.call.q_offset[b]
-                                          : keys_of(problem, b) - rows_of(problem, b);
+const char* capacity_name(const Problem& problem) {
+  if (problem.has_ring()) return "the largest kv_len";
+  if (problem.has_pages()) return "cache.block_table_columns * k.extent[2]";
+  return problem.ragged.cu_k != nullptr ? "the keys of the sequence in ragged.cu_k" : "k.extent[2]";
 }
 
 fovea_status check_lengths(const Problem& problem) {
@@ -51,23 +54,26 @@ fovea_status check_lengths(const Problem& problem) {
     const char* name;
     int64_t value;
   };
+  const bool is_ragged = problem.ragged.cu_q != nullptr;
+  const int64_t kv_rows = problem.has_ring() ? 0 : problem.kv_rows;  // else one of kv_len
   for (const Extent& extent :
-       {Extent{"q.extent[2]", problem.q_rows}, Extent{"k.extent[2]", problem.kv_rows}}) {
-    if (extent.value <= kLargest) continue;
+       {Extent{is_ragged ? "the most rows of a sequence in ragged.cu_q" : "q.extent[2]",
+               problem.q_rows},
+        Extent{capacity_name(problem), kv_rows}}) {
+    if (extent.value <= kLargestPosition) continue;
     return fail(FOVEA_UNSUPPORTED,
                 "%s = %" PRId64 ": supported: 0 to %" PRId64 ", positions are 32-bit", extent.name,
-                extent.value, kLargest);
+                extent.value, kLargestPosition);
   }
-  fovea_status status =
-      check_length_array("q_len", call.q_len, problem.batch, problem.q_rows, "q.extent[2]");
+  fovea_status status = check_q_len(problem);
   if (status != FOVEA_OK) return status;
-  status = check_length_array("kv_len", call.kv_len, problem.batch, problem.kv_rows, "k.extent[2]");
+  status = check_kv_len(problem);
   if (status != FOVEA_OK || call.q_offset == nullptr) return status;
   for (int64_t b = 0; b < problem.batch; ++b) {
     // The last row's position, and the distance from the first row back to the last key, must both
     // fit.
-    const int64_t lowest = kSmallest + keys_of(problem, b);
-    const int64_t highest = kLargest - rows_of(problem, b);
+    const int64_t lowest = -kLargestPosition + keys_of(problem, b);
+    const int64_t highest = kLargestPosition - rows_of(problem, b);
     const int64_t offset = call.q_offset[b];
     if (offset >= lowest && offset <= highest) continue;
     return fail(FOVEA_INVALID_ARGUMENT,

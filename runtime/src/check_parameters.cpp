@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "checks.h"
+#include "sequences.h"
 #include "views.h"
 
 namespace fovea::detail {
@@ -47,6 +47,7 @@ fovea_status check_scalar(const fovea_parameter_info& info, const void* field) {
 struct Demand {
   int64_t at_least, at_most;
   const char* why;
+  const char* what = "";  // closes the reason
 };
 
 // One past the largest query position; at least 1 if there is any query row, since kernels clamp
@@ -75,11 +76,12 @@ Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32
     case FOVEA_AXIS_QUERY:
       return {query_positions(problem), INT32_MAX, "every query position, q_offset + q_len"};
     case FOVEA_AXIS_KEY:
-      return {problem.kv_rows, INT32_MAX, "every key position, k.extent[2]"};
+      return {problem.kv_rows, INT32_MAX, "every key position, ", capacity_name(problem)};
     case FOVEA_AXIS_POSITION: {
       const int64_t queries = query_positions(problem);
       return {queries > problem.kv_rows ? queries : problem.kv_rows, INT32_MAX,
-              "every query position, q_offset + q_len, and every key position, k.extent[2]"};
+              "every query position, q_offset + q_len, and every key position, ",
+              capacity_name(problem)};
     }
     case FOVEA_AXIS_ROW:
       return {problem.q_rows, problem.q_rows, "the query rows, q.extent[2]"};
@@ -104,12 +106,12 @@ fovea_status check_table(const Problem& problem, const fovea_parameter_info& inf
     if (extent < demand.at_least || extent > demand.at_most || extent < 0) {
       const bool exact = demand.at_least == demand.at_most;
       return fail(FOVEA_INVALID_ARGUMENT,
-                  "params.%s.extent[%" PRId32 "] = %" PRId64 ": allowed: %s%" PRId64 " (%s)",
+                  "params.%s.extent[%" PRId32 "] = %" PRId64 ": allowed: %s%" PRId64 " (%s%s)",
                   info.name, axis, extent,
                   exact                     ? ""
                   : extent > demand.at_most ? "at most 2147483647, at least "
                                             : "at least ",
-                  demand.at_least, demand.why);
+                  demand.at_least, demand.why, demand.what);
     }
     view.extent[axis] = extent;
     view.stride[axis] = table.stride[axis];

@@ -1,13 +1,9 @@
 // Checks of the tensors: type, shape, layout, memory.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
-#include <limits.h>
-#include <string.h>
-
-#include <initializer_list>
 
 #include "checks.h"
-#include "layout.h"
+#include "fields.h"
 
 namespace fovea::detail {
 namespace {
@@ -17,45 +13,25 @@ constexpr int kHead = 1;
 constexpr int kRow = 2;
 constexpr int kFeature = 3;
 
-struct Field {
-  const char* name;
-  const fovea_tensor* tensor;
-  bool is_output, has_features;  // the last axis is that of features
-  Layout layout;                 // known once it has been checked
-};
-
-// q, k, v, out and the extra outputs that the call wants.
-struct Fields {
-  Field field[4 + kExtraOutputCount];
-  int count = 0;
-
-  void add(const char* name, const fovea_tensor& tensor, bool is_output, bool has_features) {
-    Field& added = field[count++];
-    added.name = name;
-    added.tensor = &tensor;
-    added.is_output = is_output;
-    added.has_features = has_features;
-  }
-  Field* begin() { return field; }
-  Field* end() { return field + count; }
-};
+fovea_status check_like(const char* name, fovea_dtype dtype, const char* other,
+                        fovea_dtype expected) {
+  if (dtype == expected) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: that of %s, %s", name,
+              static_cast<int>(dtype), dtype_name(dtype), other, dtype_name(expected));
+}
 
 fovea_status check_types(const Problem& problem) {
   const fovea_call& call = problem.call;
-  if (call.q.dtype != FOVEA_F32 && call.q.dtype != FOVEA_F16 && call.q.dtype != FOVEA_BF16) {
-    return fail(FOVEA_INVALID_ARGUMENT, "q.dtype = %d (%s): allowed: f32, f16, bf16",
-                static_cast<int>(call.q.dtype), dtype_name(call.q.dtype));
+  fovea_status status = check_float("q", call.q.dtype);
+  if (status != FOVEA_OK) return status;
+  if (problem.has_cache()) {
+    status = check_cache_types(problem, "q");
+  } else {
+    status = check_like("k", call.k.dtype, "q", call.q.dtype);
+    if (status == FOVEA_OK) status = check_like("v", call.v.dtype, "q", call.q.dtype);
   }
-  struct Same {
-    const char* name;
-    fovea_dtype dtype;
-  };
-  for (const Same& tensor :
-       {Same{"k", call.k.dtype}, Same{"v", call.v.dtype}, Same{"out", call.out.dtype}}) {
-    if (tensor.dtype == call.q.dtype) continue;
-    return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: that of q, %s", tensor.name,
-                static_cast<int>(tensor.dtype), dtype_name(tensor.dtype), dtype_name(call.q.dtype));
-  }
+  if (status == FOVEA_OK) status = check_like("out", call.out.dtype, "q", call.q.dtype);
+  if (status != FOVEA_OK) return status;
   for (const ExtraOutput& extra : kExtraOutputs) {
     const fovea_dtype dtype = (call.*extra.field).dtype;
     if (!is_wanted(call, extra) || dtype == FOVEA_F32) continue;
@@ -65,68 +41,72 @@ fovea_status check_types(const Problem& problem) {
   return FOVEA_OK;
 }
 
-// What can be said of one tensor alone.
-fovea_status check_alone(Field& field) {
-  const fovea_tensor& tensor = *field.tensor;
-  const fovea_status status = check_layout(field.name, tensor, field.has_features, &field.layout);
-  if (status != FOVEA_OK || !has_elements(field.layout.view)) return status;
-  for (const int axis : {kRow, kFeature}) {
-    const int64_t stride = tensor.stride[axis];
-    if (tensor.extent[axis] <= 1 || (stride >= INT32_MIN && stride <= INT32_MAX)) continue;
-    return fail(FOVEA_UNSUPPORTED,
-                "%s.stride[%d] = %" PRId64 ": supported: %s strides of %d to %d elements",
-                field.name, axis, stride, axis == kRow ? "row" : "key", INT32_MIN, INT32_MAX);
-  }
-  return field.is_output ? check_distinct(field.name, tensor, field.layout) : FOVEA_OK;
+struct Equal {
+  const char* name;
+  const fovea_tensor* tensor;
+  int axis;
+  const char* other;
+  int64_t expected;
+};
+
+fovea_status check_same(const Equal& rule) {
+  const int64_t extent = rule.tensor->extent[rule.axis];
+  if (extent == rule.expected) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: %" PRId64 ", %s",
+              rule.name, rule.axis, extent, rule.expected, rule.other);
 }
 
-fovea_status check_same(const char* name, const fovea_tensor& tensor, int axis, const char* other,
-                        int64_t expected) {
-  if (tensor.extent[axis] == expected) return FOVEA_OK;
-  return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: %" PRId64 ", %s", name,
-              axis, tensor.extent[axis], expected, other);
+fovea_status check_extra_shape(const Problem& problem, const ExtraOutput& extra) {
+  const fovea_call& call = problem.call;
+  const fovea_tensor* tensor = &(call.*extra.field);
+  const Equal rules[] = {
+      {extra.name, tensor, kBatch, "q.extent[0] (batch)", call.q.extent[kBatch]},
+      {extra.name, tensor, kHead, "q.extent[1] (query heads)", problem.q_heads},
+      {extra.name, tensor, kRow, "q.extent[2] (query rows)", call.q.extent[kRow]},
+  };
+  for (const Equal& rule : rules) {
+    const fovea_status status = check_same(rule);
+    if (status != FOVEA_OK) return status;
+  }
+  if (!extra.is_per_key) return check_same({extra.name, tensor, kFeature, "one number a row", 1});
+  // One that follows from lengths may be smaller than what the caller made room for.
+  const int64_t extent = tensor->extent[kFeature];
+  const bool of_lengths = problem.has_ring() || problem.ragged.cu_k != nullptr;
+  if (of_lengths ? extent >= problem.kv_rows : extent == problem.kv_rows) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT,
+              "%s.extent[3] = %" PRId64 ": allowed: %s%" PRId64 ", %s (keys)", extra.name, extent,
+              of_lengths ? "at least " : "", problem.kv_rows, capacity_name(problem));
 }
 
 fovea_status check_shapes(const Problem& problem) {
   const fovea_call& call = problem.call;
-  struct Equal {
-    const char* name;
-    const fovea_tensor* tensor;
-    int axis;
-    const char* other;
-    int64_t expected;
-  };
+  // Without pages a cache has a batch index for each sequence, however the rows lie.
+  const bool is_ragged = problem.ragged.cu_q != nullptr;
+  const char* batch = is_ragged && problem.has_cache() ? "ragged.batch" : "q.extent[0] (batch)";
+  const int64_t key_batch = problem.has_cache() ? problem.batch : call.q.extent[kBatch];
+  if (!problem.has_pages()) {
+    const fovea_status status = check_same({"k", &call.k, kBatch, batch, key_batch});
+    if (status != FOVEA_OK) return status;
+  }
   const Equal rules[] = {
-      {"k", &call.k, kBatch, "q.extent[0] (batch)", problem.batch},
-      {"v", &call.v, kBatch, "q.extent[0] (batch)", problem.batch},
-      {"out", &call.out, kBatch, "q.extent[0] (batch)", problem.batch},
+      {"v", &call.v, kBatch, problem.has_pages() ? "k.extent[0] (pages)" : batch,
+       problem.has_pages() ? call.k.extent[kBatch] : key_batch},
+      {"out", &call.out, kBatch, "q.extent[0] (batch)", call.q.extent[kBatch]},
       {"v", &call.v, kHead, "k.extent[1] (KV heads)", problem.kv_heads},
       {"out", &call.out, kHead, "q.extent[1] (query heads)", problem.q_heads},
-      {"v", &call.v, kRow, "k.extent[2] (keys)", problem.kv_rows},
-      {"out", &call.out, kRow, "q.extent[2] (query rows)", problem.q_rows},
+      {"v", &call.v, kRow, "k.extent[2] (keys)", call.k.extent[kRow]},
+      {"out", &call.out, kRow, "q.extent[2] (query rows)", call.q.extent[kRow]},
       {"k", &call.k, kFeature, "q.extent[3] (features of q and k)", problem.d_qk},
       {"out", &call.out, kFeature, "v.extent[3] (features of v and out)", problem.d_v},
   };
   for (const Equal& rule : rules) {
-    const fovea_status status =
-        check_same(rule.name, *rule.tensor, rule.axis, rule.other, rule.expected);
+    const fovea_status status = check_same(rule);
     if (status != FOVEA_OK) return status;
   }
   for (const ExtraOutput& extra : kExtraOutputs) {
     if (!is_wanted(call, extra)) continue;
-    const fovea_tensor* tensor = &(call.*extra.field);
-    const Equal extra_rules[] = {
-        {extra.name, tensor, kBatch, "q.extent[0] (batch)", problem.batch},
-        {extra.name, tensor, kHead, "q.extent[1] (query heads)", problem.q_heads},
-        {extra.name, tensor, kRow, "q.extent[2] (query rows)", problem.q_rows},
-        {extra.name, tensor, kFeature, extra.is_per_key ? "k.extent[2] (keys)" : "one number a row",
-         extra.is_per_key ? problem.kv_rows : 1},
-    };
-    for (const Equal& rule : extra_rules) {
-      const fovea_status status =
-          check_same(rule.name, *rule.tensor, rule.axis, rule.other, rule.expected);
-      if (status != FOVEA_OK) return status;
-    }
+    const fovea_status status = check_extra_shape(problem, extra);
+    if (status != FOVEA_OK) return status;
   }
   if (problem.kv_heads == 0 ? problem.q_heads != 0 : problem.q_heads % problem.kv_heads != 0) {
     return fail(FOVEA_INVALID_ARGUMENT,
@@ -137,30 +117,13 @@ fovea_status check_shapes(const Problem& problem) {
   return FOVEA_OK;
 }
 
-fovea_status check_overlap(const Field& output, const Field& other) {
-  if (!share_memory(output.layout, other.layout)) return FOVEA_OK;
-  const bool out_over_q = strcmp(output.name, "out") == 0 && strcmp(other.name, "q") == 0;
-  if (out_over_q && are_identical(output.layout.view, other.layout.view)) return FOVEA_OK;
-  return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: overlaps %s (%p)%s", output.name,
-              output.layout.view.data, other.name, other.layout.view.data,
-              out_over_q ? "; allowed: no overlap, or exactly q with the same extents and strides"
-                         : "; allowed: no overlap");
-}
-
-// Inputs come first among the fields, then the outputs, each of which shares no memory with any
-// before it.
-fovea_status check_overlaps(const Fields& fields) {
-  for (int i = 0; i < fields.count; ++i) {
-    if (!fields.field[i].is_output) continue;
-    for (int j = 0; j < i; ++j) {
-      const fovea_status status = check_overlap(fields.field[i], fields.field[j]);
-      if (status != FOVEA_OK) return status;
-    }
-  }
-  return FOVEA_OK;
-}
-
 }  // namespace
+
+fovea_status check_float(const char* name, fovea_dtype dtype) {
+  if (dtype == FOVEA_F32 || dtype == FOVEA_F16 || dtype == FOVEA_BF16) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.dtype = %d (%s): allowed: f32, f16, bf16", name,
+              static_cast<int>(dtype), dtype_name(dtype));
+}
 
 fovea_status check_tensors(Problem* problem) {
   const fovea_call& call = problem->call;
@@ -176,13 +139,18 @@ fovea_status check_tensors(Problem* problem) {
                 "v.returns(%s))",
                 extra.name, (call.*extra.field).data, problem->variant->name, extra.name);
   }
+  const bool pages = problem->has_pages();
   Fields fields;
-  fields.add("q", call.q, false, true);
-  fields.add("k", call.k, false, true);
-  fields.add("v", call.v, false, true);
-  fields.add("out", call.out, true, true);
+  fields.add("q", call.q, {false, true, false});
+  fields.add("k", call.k, {false, true, pages});
+  fields.add("v", call.v, {false, true, pages});
+  if (problem->cache.k_scale.data != nullptr)
+    fields.add("cache.k_scale", problem->cache.k_scale, {false, true, pages});
+  if (problem->cache.v_scale.data != nullptr)
+    fields.add("cache.v_scale", problem->cache.v_scale, {false, true, pages});
+  fields.add("out", call.out, {true, true, false});
   for (const ExtraOutput& extra : kExtraOutputs) {
-    if (is_wanted(call, extra)) fields.add(extra.name, call.*extra.field, true, false);
+    if (is_wanted(call, extra)) fields.add(extra.name, call.*extra.field, {true, false, false});
   }
   for (Field& field : fields) {
     status = check_alone(field);
@@ -195,6 +163,10 @@ fovea_status check_tensors(Problem* problem) {
   problem->kv_rows = call.k.extent[kRow];
   problem->d_qk = call.q.extent[kFeature];
   problem->d_v = call.v.extent[kFeature];
+  if (problem->has_cache()) {
+    status = check_cache(problem);
+    if (status != FOVEA_OK) return status;
+  }
   const bool no_rows = problem->batch == 0 || problem->q_heads == 0 || problem->q_rows == 0;
   problem->nothing_to_do = no_rows || (problem->d_v == 0 && !wants_extra);
   status = check_shapes(*problem);

@@ -7,6 +7,7 @@
 
 #include "outputs.h"
 #include "selection.h"
+#include "slots.h"
 
 namespace fovea::detail {
 
@@ -15,16 +16,29 @@ namespace fovea::detail {
 struct Problem {
   fovea_call call;
   fovea_exec exec;
+  fovea_ragged ragged;  // cleared if the call has none
+  fovea_cache cache;    // likewise
   const fovea_variant_info* variant;
   Request request;
-  int64_t batch, q_heads, kv_heads, q_rows, kv_rows, d_qk, d_v;  // each fits int32
+  // Of q_rows and kv_rows the most that a sequence may have. Each fits int32.
+  int64_t batch, q_heads, kv_heads, q_rows, kv_rows, d_qk, d_v;
+  int32_t page_shift;  // log2 of the slots of a page
   float scale;
   bool nothing_to_do;  // no output element exists
+
+  bool has_cache() const { return request.cache != FOVEA_CACHE_NONE; }
+  bool has_pages() const { return cache.block_table != nullptr; }
+  bool has_ring() const { return cache.ring_window > 0; }
 };
+
+// Kernels compute with 32-bit positions, add and subtract them (a distance, a window of up to 2^30)
+// and round lengths up to whole blocks: positions stay within 2^30 less one block.
+constexpr int64_t kLargestPosition = (INT64_C(1) << 30) - 65536;
 
 // The sizes that structures of the first published version have; later versions only append.
 constexpr size_t kFirstCallSize = offsetof(fovea_call, exec) + sizeof(const fovea_exec*);
 constexpr size_t kFirstExecSize = offsetof(fovea_exec, stream) + sizeof(void*);
+constexpr size_t kFirstCacheSize = offsetof(fovea_cache, v_scale) + sizeof(fovea_tensor);
 
 // Copies a structure of an older or the present version, which begins with its size, and zeroes
 // what it lacks.
@@ -45,17 +59,29 @@ fovea_status check_call(const fovea_library_info& library, int32_t variant, cons
 fovea_status check_tensors(Problem* problem);
 fovea_status check_lengths(const Problem& problem);
 
+// What kv_rows is, in a message.
+const char* capacity_name(const Problem& problem);
+
+// What k and v hold, from their types: which kernels can read them.
+fovea_cache_kind cache_kind_of(fovea_dtype keys, fovea_dtype queries);
+// A type that kernels compute in.
+fovea_status check_float(const char* name, fovea_dtype dtype);
+// Those of k and v in a cache, and in FOVEA_I4 all that lets their elements be looked at. `name`:
+// the tensor whose type kernels compute in.
+fovea_status check_cache_types(const Problem& problem, const char* name);
+// The cache but for its block table; sets kv_rows and page_shift.
+fovea_status check_cache(Problem* problem);
+// The entries of some slots of sequence b; of the slots that kv_len says are used.
+fovea_status check_block_table(const Problem& problem, int64_t b, int64_t first_slot,
+                               int64_t end_slot);
+fovea_status check_block_table(const Problem& problem);
+
 // The parameter structure of the variant, against the problem's shapes; tables must not overlap
 // outputs.
 fovea_status check_parameters(const Problem& problem, const void* params);
 
 // Whether a given workspace has at least `needed` bytes.
 fovea_status check_workspace(const Problem& problem, size_t needed);
-
-// Rows of sequence b, its keys, and the position of its first row.
-int32_t rows_of(const Problem& problem, int64_t b);
-int32_t keys_of(const Problem& problem, int64_t b);
-int32_t offset_of(const Problem& problem, int64_t b);
 
 }  // namespace fovea::detail
 #endif

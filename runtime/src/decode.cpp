@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode.h"
 
-#include <initializer_list>
-
-#include "buffers.h"
+#include "arguments.h"
 #include "workers.h"
 
 namespace fovea::detail {
@@ -25,12 +23,21 @@ struct Sizes {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Of a ring by its slots: however long its sequences are, the chunks between the sinks and the
+// oldest key that is still there are neither run nor recorded.
+int64_t most_chunks(const Problem& problem, const fovea_decode_info& info) {
+  const int64_t chunk_keys = int64_t{info.key_block} * info.chunk_blocks;
+  if (!problem.has_ring()) return ceil_div(problem.kv_rows, chunk_keys);
+  const fovea_cache& cache = problem.cache;
+  return ceil_div(cache.ring_sinks, chunk_keys) + ceil_div(cache.ring_window - 1, chunk_keys) + 1;
+}
+
 Sizes sizes_of(const Problem& problem, const fovea_kernel_info& kernel) {
   const fovea_decode_info& info = *kernel.decode;
   Sizes s;
   s.heads = problem.kv_heads > 0 ? problem.q_heads / problem.kv_heads : 0;
   s.tile_rows = ceil_div(s.heads * problem.q_rows, kernel.block_rows) * kernel.block_rows;
-  s.chunks = ceil_div(ceil_div(problem.kv_rows, info.key_block), info.chunk_blocks);
+  s.chunks = most_chunks(problem, info);
   s.row_floats = static_cast<int64_t>(info.record_lanes) * info.record_slots * info.record_groups;
   s.groups = problem.batch * problem.kv_heads;
   return s;
@@ -43,22 +50,60 @@ struct DecodeWork : Work {
   float* records;  // [groups][chunks][tile_rows][row_floats]
 };
 
-// Chunks begin at multiples of chunk_blocks, so that a row's result does not depend on what other
-// rows see.
-int32_t first_chunk_of(const GroupState& group, const fovea_decode_info& info) {
-  return group.first_block / info.chunk_blocks;
+// The chunks of a group by number: chunk n begins at key block n * chunk_blocks, so that a row's
+// result does not depend on what other rows see. Those of the hole are left out: a ring has given
+// up all their keys.
+struct Chunks {
+  int32_t first, end, hole_begin, hole_end;
+
+  int32_t count() const { return end - first - (hole_end - hole_begin); }
+  int32_t at(int32_t index) const {
+    const int32_t chunk = first + index;
+    return chunk < hole_begin ? chunk : chunk + hole_end - hole_begin;
+  }
+};
+
+int32_t clamp(int64_t value, int32_t low, int32_t high) {
+  return static_cast<int32_t>(value < low ? low : value > high ? high : value);
 }
 
-int32_t chunks_of(const GroupState& group, const fovea_decode_info& info) {
-  if (group.first_block >= group.end_block) return 0;
-  return static_cast<int32_t>(ceil_div(group.end_block, info.chunk_blocks)) -
-         first_chunk_of(group, info);
+Chunks chunks_of(const Problem& problem, int64_t b, const GroupState& group,
+                 const fovea_decode_info& info) {
+  if (group.first_block >= group.end_block) return {0, 0, 0, 0};
+  const int32_t first = group.first_block / info.chunk_blocks;
+  const auto end = static_cast<int32_t>(ceil_div(group.end_block, info.chunk_blocks));
+  if (!problem.has_ring()) return {first, end, end, end};
+  const Ring ring = ring_of(problem.cache, keys_of(problem, b));
+  const int64_t chunk_keys = int64_t{info.key_block} * info.chunk_blocks;
+  const int32_t hole_begin = clamp(ceil_div(ring.sinks, chunk_keys), first, end);
+  return {first, end, hole_begin, clamp(ring.begin / chunk_keys, hole_begin, end)};
 }
 
 // A group without a chunk still has rows to write.
-int32_t items_of(const GroupState& group, const fovea_decode_info& info, int32_t rows) {
-  const int32_t chunks = chunks_of(group, info);
-  return rows == 0 ? 0 : chunks > 0 ? chunks : 1;
+int32_t items_of(const Chunks& chunks, int32_t rows) {
+  const int32_t count = chunks.count();
+  return rows == 0 ? 0 : count > 0 ? count : 1;
+}
+
+struct Blocks {
+  int32_t begin, end;
+};
+
+// The key blocks of a chunk that some row sees and, unless that leaves none, of whose keys a ring
+// has not given up all.
+Blocks blocks_of(const Problem& problem, int64_t b, const GroupState& group, int32_t chunk,
+                 const fovea_decode_info& info) {
+  Blocks blocks = {chunk * info.chunk_blocks, (chunk + 1) * info.chunk_blocks};
+  if (blocks.begin < group.first_block) blocks.begin = group.first_block;
+  if (blocks.end > group.end_block) blocks.end = group.end_block;
+  if (!problem.has_ring()) return blocks;
+  const Ring ring = ring_of(problem.cache, keys_of(problem, b));
+  Blocks left = blocks;
+  if (int64_t{blocks.begin} * info.key_block >= ring.sinks)
+    left.begin = clamp(ring.begin / info.key_block, blocks.begin, blocks.end);
+  if (int64_t{blocks.end} * info.key_block <= ring.begin)
+    left.end = clamp(ceil_div(ring.sinks, info.key_block), blocks.begin, blocks.end);
+  return left.begin < left.end ? left : blocks;
 }
 
 // What kernels of one group are told, whatever they do.
@@ -74,18 +119,6 @@ struct GroupScalars {
         batch(static_cast<int32_t>(b)),
         kv_head(static_cast<int32_t>(kv_head_index)),
         scale(problem.scale) {}
-};
-
-// The most arguments that any function takes: 14 fixed ones of a part, 9 and the outputs of a
-// finish.
-struct Arguments {
-  void* list[14 + FOVEA_MAX_PARAMETERS + 1 + kExtraOutputCount];
-  int count = 0;
-
-  void add(void* argument) { list[count++] = argument; }
-  void add_parameters(const Problem& problem, const Parameters& parameters) {
-    for (int32_t i = 0; i < problem.variant->parameter_count; ++i) add(parameters.arguments[i]);
-  }
 };
 
 template <int rank>
@@ -124,15 +157,11 @@ int find_range(const Problem& problem, const fovea_kernel_info& kernel,
                 out.dimensions,
                 nullptr};
   void* user_context = scratch;
-  Arguments a;
-  for (void* fixed : {static_cast<void*>(&user_context), static_cast<void*>(&s.heads),
-                      static_cast<void*>(&s.q_offset), static_cast<void*>(&s.q_len),
-                      static_cast<void*>(&s.kv_len), static_cast<void*>(&s.batch),
-                      static_cast<void*>(&s.kv_head)})
-    a.add(fixed);
-  a.add_parameters(problem, parameters);
-  a.add(&out.buffer);
-  const int code = kernel.decode->range(a.list);
+  Arguments arguments;
+  arguments.add(&user_context, &s.heads, &s.q_offset, &s.q_len, &s.kv_len, &s.batch, &s.kv_head);
+  arguments.add_parameters(problem, parameters);
+  arguments.add(&out.buffer);
+  const int code = kernel.decode->range(arguments.list());
   group->first_block = range[0];
   group->end_block = range[1];
   return code;
@@ -146,20 +175,27 @@ const fovea_decode_part& part_for(const fovea_decode_info& info, int32_t rows) {
   return info.parts[best];
 }
 
-int run_parts(const DecodeWork& work, int64_t b, int64_t kv_head, const GroupState& group,
-              int32_t chunk, float* records, fovea_scratch* scratch) {
+int run_parts(const DecodeWork& work, int64_t b, int64_t kv_head, Blocks blocks, float* records,
+              fovea_scratch* scratch) {
   const Problem& problem = *work.problem;
+  const fovea_call& call = problem.call;
   const fovea_decode_info& info = *work.kernel->decode;
   GroupScalars s(problem, b, kv_head, work.sizes.heads);
-  int32_t block_begin = (first_chunk_of(group, info) + chunk) * info.chunk_blocks;
-  int32_t block_end = block_begin + info.chunk_blocks;
-  if (block_begin < group.first_block) block_begin = group.first_block;
-  if (block_end > group.end_block) block_end = group.end_block;
   Buffer<3> q;
   RowBuffer k, v;
-  fill_group(&q, problem.call.q, b, kv_head * work.sizes.heads, s.heads, s.q_len);
-  fill_rows(&k, problem.call.k, b, kv_head, 0, s.kv_len);
-  fill_rows(&v, problem.call.v, b, kv_head, 0, s.kv_len);
+  CacheArguments cache;
+  HalideBuffer* keys = &k.buffer;
+  HalideBuffer* values = &v.buffer;
+  fill_group(&q, call.q, place_of_rows(problem, b), kv_head * work.sizes.heads, s.heads, s.q_len);
+  if (problem.has_cache()) {
+    fill_cache(problem, b, kv_head, &cache);
+    keys = &cache.k.buffer;
+    values = &cache.v.buffer;
+  } else {
+    const Place place = place_of_keys(problem, b);
+    fill_rows(&k, call.k, place, kv_head, 0, s.kv_len);
+    fill_rows(&v, call.v, place, kv_head, 0, s.kv_len);
+  }
   const int32_t rows = s.heads * s.q_len;
   const fovea_decode_part& part = part_for(info, rows);
   for (int32_t first_row = 0; first_row < rows; first_row += part.rows) {
@@ -167,18 +203,13 @@ int run_parts(const DecodeWork& work, int64_t b, int64_t kv_head, const GroupSta
     const auto row_floats = static_cast<int32_t>(work.sizes.row_floats);
     fill_records(&out, info, records + first_row * work.sizes.row_floats, part.rows, row_floats);
     void* user_context = scratch;
-    Arguments a;
-    for (void* fixed : {static_cast<void*>(&user_context), static_cast<void*>(&q.buffer),
-                        static_cast<void*>(&k.buffer), static_cast<void*>(&v.buffer),
-                        static_cast<void*>(&s.heads), static_cast<void*>(&first_row),
-                        static_cast<void*>(&block_begin), static_cast<void*>(&block_end),
-                        static_cast<void*>(&s.q_offset), static_cast<void*>(&s.q_len),
-                        static_cast<void*>(&s.kv_len), static_cast<void*>(&s.batch),
-                        static_cast<void*>(&s.kv_head), static_cast<void*>(&s.scale)})
-      a.add(fixed);
-    a.add_parameters(problem, work.parameters);
-    a.add(&out.buffer);
-    const int code = part.run(a.list);
+    Arguments arguments;
+    arguments.add(&user_context, &q.buffer, keys, values, &s.heads, &first_row, &blocks.begin,
+                  &blocks.end, &s.q_offset, &s.q_len, &s.kv_len, &s.batch, &s.kv_head, &s.scale);
+    if (problem.has_cache()) arguments.add_cache(problem, &cache);
+    arguments.add_parameters(problem, work.parameters);
+    arguments.add(&out.buffer);
+    const int code = part.run(arguments.list());
     if (code != 0) return code;
   }
   return 0;
@@ -197,33 +228,22 @@ int finish_row(const DecodeWork& work, const GroupScalars& group, int64_t head_o
   Buffer<4> in;
   fill_records(&in, info, records + row_in_group * work.sizes.row_floats, chunks,
                static_cast<int32_t>(chunk_floats));
-  RowBuffer out, extra[kExtraOutputCount];
-  fill_rows(&out, problem.call.out, s.batch, head, row, 1);
+  RowBuffer out;
+  ExtraBuffers extra;
+  fill_rows(&out, problem.call.out, place_of_rows(problem, s.batch), head, row, 1);
   void* user_context = scratch;
-  Arguments a;
-  for (void* fixed :
-       {static_cast<void*>(&user_context), static_cast<void*>(&in.buffer),
-        static_cast<void*>(&head), static_cast<void*>(&row), static_cast<void*>(&s.q_offset),
-        static_cast<void*>(&s.q_len), static_cast<void*>(&s.kv_len), static_cast<void*>(&s.batch),
-        static_cast<void*>(&s.kv_head)})
-    a.add(fixed);
-  a.add_parameters(problem, work.parameters);
-  a.add(&out.buffer);
-  for (int i = 0; i < kExtraOutputCount; ++i) {
-    const ExtraOutput& output = kExtraOutputs[i];
-    if ((problem.variant->outputs & output.bit) == 0 || output.is_per_key) continue;
-    const fovea_tensor& tensor = problem.call.*output.field;
-    fill_row_output(&extra[i], tensor, unwanted.memory, s.batch, head, row, 1);
-    if (tensor.data == nullptr) unwanted.memory += unwanted.step;
-    a.add(&extra[i].buffer);
-  }
-  return info.finish(a.list);
+  Arguments arguments;
+  arguments.add(&user_context, &in.buffer, &head, &row, &s.q_offset, &s.q_len, &s.kv_len, &s.batch,
+                &s.kv_head);
+  arguments.add_parameters(problem, work.parameters);
+  arguments.add(&out.buffer);
+  arguments.add_extra_outputs(problem, s.batch, head, row, 1, -1, unwanted, extra);
+  return info.finish(arguments.list());
 }
 
-int finish_group(const DecodeWork& work, int64_t b, int64_t kv_head, const GroupState& group,
-                 float* records, fovea_scratch* scratch, unsigned char* slice) {
+int finish_group(const DecodeWork& work, int64_t b, int64_t kv_head, int32_t chunks, float* records,
+                 fovea_scratch* scratch, unsigned char* slice) {
   const GroupScalars s(*work.problem, b, kv_head, work.sizes.heads);
-  const int32_t chunks = chunks_of(group, *work.kernel->decode);
   for (int32_t row = 0; row < s.q_len; ++row) {
     for (int32_t head = 0; head < s.heads; ++head) {
       const int code = finish_row(work, s, head, row, records, chunks, scratch,
@@ -242,9 +262,11 @@ void run_worker(Work* base, unsigned char* slice) {
   int64_t index = 0;  // of the group at the cursor
   int64_t first = 0;  // its first item
   for (int64_t item; (item = take_item(work)) >= 0;) {
+    Chunks chunks;
     for (;; ++index) {
-      const int32_t rows = rows_of(*work->problem, index / kv_heads);
-      const int32_t items = items_of(work->groups[index], info, rows);
+      const int64_t sequence = index / kv_heads;
+      chunks = chunks_of(*work->problem, sequence, work->groups[index], info);
+      const int32_t items = items_of(chunks, rows_of(*work->problem, sequence));
       if (item - first < items) break;
       first += items;
     }
@@ -255,14 +277,15 @@ void run_worker(Work* base, unsigned char* slice) {
     float* records = work->records + index * group_floats;
     fovea_scratch scratch = scratch_of(*work, slice);
     int code = 0;
-    if (chunks_of(group, info) > 0) {
-      code = run_parts(*work, b, kv_head, group, chunk,
-                       records + chunk * work->sizes.tile_rows * work->sizes.row_floats, &scratch);
+    if (chunks.count() > 0) {
+      code =
+          run_parts(*work, b, kv_head, blocks_of(*work->problem, b, group, chunks.at(chunk), info),
+                    records + chunk * work->sizes.tile_rows * work->sizes.row_floats, &scratch);
     }
     // Whoever makes the last record of a group finishes its rows.
     if (code == 0 && __atomic_fetch_sub(&group.left, 1, __ATOMIC_ACQ_REL) == 1) {
       scratch = scratch_of(*work, slice);
-      code = finish_group(*work, b, kv_head, group, records, &scratch, slice);
+      code = finish_group(*work, b, kv_head, chunks.count(), records, &scratch, slice);
     }
     if (code != 0) report_error(work, code);
   }
@@ -285,7 +308,7 @@ int find_ranges(DecodeWork* work, unsigned char* slice) {
         group->first_block = (group - 1)->first_block;
         group->end_block = (group - 1)->end_block;
       }
-      const int32_t items = items_of(*group, info, rows_of(problem, b));
+      const int32_t items = items_of(chunks_of(problem, b, *group, info), rows_of(problem, b));
       group->left = items;  // no worker has begun
       work->items += items;
     }

@@ -54,6 +54,12 @@ const char* dtype_name(fovea_dtype dtype) {
       return "i8";
     case FOVEA_U8:
       return "u8";
+    case FOVEA_I4:
+      return "i4";
+    case FOVEA_E4M3:
+      return "e4m3";
+    case FOVEA_E5M2:
+      return "e5m2";
   }
   return "unknown";
 }

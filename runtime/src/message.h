@@ -34,7 +34,7 @@ fovea_status fail(fovea_status status, const char* format, ...) FOVEA_PRINTF(2, 
 
 const char* dtype_name(fovea_dtype dtype);  // "f32", …; never NULL
 
-// Bytes; 0 for a value outside the enumeration.
+// Bytes of what memory is counted in; 0 for a value outside the enumeration.
 inline int64_t dtype_size(fovea_dtype dtype) {
   switch (dtype) {
     case FOVEA_F32:
@@ -45,6 +45,9 @@ inline int64_t dtype_size(fovea_dtype dtype) {
       return 2;
     case FOVEA_I8:
     case FOVEA_U8:
+    case FOVEA_I4:  // two of them
+    case FOVEA_E4M3:
+    case FOVEA_E5M2:
       return 1;
   }
   return 0;

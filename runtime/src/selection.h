@@ -14,6 +14,7 @@ struct Request {
   int32_t variant;
   fovea_pass pass;
   fovea_dtype dtype;
+  fovea_cache_kind cache;
   int64_t d_qk, d_v;
 };
 
@@ -27,7 +28,17 @@ struct Capabilities {
   const char* forced_by;      // the field or variable that named it
 };
 
-enum class Refusal { kNone, kPass, kDtype, kHeadDims, kNotForced, kDisabled, kArchitecture, kCpu };
+enum class Refusal {
+  kNone,
+  kPass,
+  kDtype,
+  kCache,
+  kHeadDims,
+  kNotForced,
+  kDisabled,
+  kArchitecture,
+  kCpu
+};
 
 struct Verdict {
   Refusal refusal;
@@ -53,8 +64,14 @@ fovea_status fail_without_kernel(const fovea_library_info& library, const Reques
                                  const Capabilities& capabilities);
 
 const char* pass_name(fovea_pass pass);
-int32_t pass_from_name(const char* name);  // -1: unknown
+int32_t pass_from_name(const char* name);  // of those that a call may ask for; -1: none of them
 void append_pass_names(Text& text);
+
+// As CACHES of fovea_add_library has it.
+const char* cache_name(fovea_cache_kind cache);
+inline bool is_quantised(fovea_cache_kind cache) {
+  return cache != FOVEA_CACHE_NONE && cache != FOVEA_CACHE_SAME;
+}
 
 }  // namespace fovea::detail
 #endif

@@ -73,6 +73,10 @@ View tensor_view(const char* name, const fovea_tensor& tensor) {
     view.extent[axis] = tensor.extent[axis];
     view.stride[axis] = tensor.stride[axis];
   }
+  if (tensor.dtype == FOVEA_I4) {
+    for (int axis = 0; axis < 3; ++axis) view.stride[axis] /= 2;
+    view.extent[3] /= 2;
+  }
   return view;
 }
 

@@ -16,6 +16,7 @@ struct View {
   int64_t stride[4];  // elements
 };
 
+// In FOVEA_I4 of its bytes, each of which holds two features.
 View tensor_view(const char* name, const fovea_tensor& tensor);
 
 bool has_elements(const View& view);

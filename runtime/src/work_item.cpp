@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "work_item.h"
 
-#include <initializer_list>
+#include "arguments.h"
 
 namespace fovea::detail {
-namespace {
-
-// 12 fixed arguments, parameters, out, extra outputs; see fovea_kernel_info.
-constexpr int kFixedArguments = 12;
-constexpr int kMaxArguments = kFixedArguments + FOVEA_MAX_PARAMETERS + 1 + kExtraOutputCount;
-
-}  // namespace
 
 int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Parameters& parameters,
              const WorkItem& item, fovea_scratch* scratch, UnwantedRows unwanted) {
@@ -28,38 +21,33 @@ int run_item(const Problem& problem, const fovea_kernel_info& kernel, const Para
   const int32_t rows = left < kernel.block_rows ? static_cast<int32_t>(left) : kernel.block_rows;
 
   // Not cleared: what an item uses of them is filled, and short calls are about nothing else.
-  RowBuffer q, k, v, out, extra[kExtraOutputCount];
-  fill_rows(&q, call.q, batch, head, first_row, rows);
-  fill_rows(&k, call.k, batch, kv_head, 0, kv_len);
-  fill_rows(&v, call.v, batch, kv_head, 0, kv_len);
-  fill_rows(&out, call.out, batch, head, first_row, rows);
+  RowBuffer q, k, v, out;
+  ExtraBuffers extra;
+  CacheArguments cache;
+  HalideBuffer* keys = &k.buffer;
+  HalideBuffer* values = &v.buffer;
+  const Place place = place_of_rows(problem, item.b);
+  fill_rows(&q, call.q, place, head, first_row, rows);
+  fill_rows(&out, call.out, place, head, first_row, rows);
+  if (problem.has_cache()) {
+    fill_cache(problem, item.b, kv_head, &cache);
+    keys = &cache.k.buffer;
+    values = &cache.v.buffer;
+  } else {
+    const Place key_place = place_of_keys(problem, item.b);
+    fill_rows(&k, call.k, key_place, kv_head, 0, kv_len);
+    fill_rows(&v, call.v, key_place, kv_head, 0, kv_len);
+  }
 
   void* user_context = scratch;
-  void* arguments[kMaxArguments];
-  int count = 0;
-  for (void* fixed :
-       {static_cast<void*>(&user_context), static_cast<void*>(&q.buffer),
-        static_cast<void*>(&k.buffer), static_cast<void*>(&v.buffer), static_cast<void*>(&q_block),
-        static_cast<void*>(&q_offset), static_cast<void*>(&q_len), static_cast<void*>(&kv_len),
-        static_cast<void*>(&batch), static_cast<void*>(&head), static_cast<void*>(&kv_head),
-        static_cast<void*>(&scale)})
-    arguments[count++] = fixed;
-  for (int32_t i = 0; i < problem.variant->parameter_count; ++i)
-    arguments[count++] = parameters.arguments[i];
-  arguments[count++] = &out.buffer;
-  for (int i = 0; i < kExtraOutputCount; ++i) {
-    const ExtraOutput& output = kExtraOutputs[i];
-    if ((problem.variant->outputs & output.bit) == 0) continue;
-    const fovea_tensor& tensor = call.*output.field;
-    if (output.is_per_key) {
-      fill_key_output(&extra[i], tensor, item.b, item.head, first_row, rows, kv_len);
-    } else {
-      fill_row_output(&extra[i], tensor, unwanted.memory, item.b, item.head, first_row, rows);
-      if (tensor.data == nullptr) unwanted.memory += unwanted.step;
-    }
-    arguments[count++] = &extra[i].buffer;
-  }
-  return kernel.run(arguments);
+  Arguments arguments;
+  arguments.add(&user_context, &q.buffer, keys, values, &q_block, &q_offset, &q_len, &kv_len,
+                &batch, &head, &kv_head, &scale);
+  if (problem.has_cache()) arguments.add_cache(problem, &cache);
+  arguments.add_parameters(problem, parameters);
+  arguments.add(&out.buffer);
+  arguments.add_extra_outputs(problem, item.b, item.head, first_row, rows, kv_len, unwanted, extra);
+  return kernel.run(arguments.list());
 }
 
 }  // namespace fovea::detail

@@ -17,8 +17,8 @@ EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1} {
       // As the generator has it: the targets for native bf16 have kernels of that type only.
       const bool is_native = std::string(targets[i].name).find("-bf16-") != std::string::npos;
       if (is_native && dtype != FOVEA_BF16) continue;
-      kernels.push_back({targets[i].name, 0, static_cast<int32_t>(i), FOVEA_PREFILL, dtype, 64, 64,
-                         8, 0, nullptr, nullptr});
+      kernels.push_back({targets[i].name, 0, static_cast<int32_t>(i), FOVEA_PREFILL, dtype,
+                         FOVEA_CACHE_NONE, 64, 64, 8, 0, nullptr, nullptr});
     }
   }
   library = {FOVEA_ABI_VERSION, "every",
@@ -28,7 +28,7 @@ EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1} {
 }
 
 int32_t EveryTarget::choose(fovea_dtype dtype, const detail::Capabilities& capabilities) const {
-  return select_kernel(library, {0, FOVEA_PREFILL, dtype, 64, 64}, capabilities);
+  return select_kernel(library, {0, FOVEA_PREFILL, dtype, FOVEA_CACHE_NONE, 64, 64}, capabilities);
 }
 
 }  // namespace fovea::test

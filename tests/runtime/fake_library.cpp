@@ -216,20 +216,22 @@ const fovea_variant_info kVariants[] = {
 };
 
 const fovea_kernel_info kKernels[] = {
-    {"fovea_prefill__plain__f32__d4__x86-sse41", kPlain, 0, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainSse41, kPlain>, nullptr},
-    {"fovea_prefill__plain__f32__d4__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx2, kPlain>, nullptr},
-    {"fovea_prefill__plain__f32__d4__x86-avx512", kPlain, 2, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx512, kPlain>, nullptr},
-    {"fovea_prefill__plain__f32__d4v2__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F32, 4, 2,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainNarrow, kPlain>, nullptr},
-    {"fovea_prefill__plain__f16__d4__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F16, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kPlainF16, kPlain>, nullptr},
-    {"fovea_prefill__full__f32__d4__x86-sse41", kFull, 0, FOVEA_PREFILL, FOVEA_F32, 4, 4,
-     kBlockRows, kScratchBytes, &fake_kernel<kFullSse41, kFull>, nullptr},
-    {"fovea_prefill__every__f32__d4v2__x86-sse41", kEvery, 0, FOVEA_PREFILL, FOVEA_F32, 4, 2,
-     kBlockRows, kScratchBytes, &fake_kernel<kEverySse41, kEvery>, nullptr},
+    {"fovea_prefill__plain__f32__d4__x86-sse41", kPlain, 0, FOVEA_PREFILL, FOVEA_F32,
+     FOVEA_CACHE_NONE, 4, 4, kBlockRows, kScratchBytes, &fake_kernel<kPlainSse41, kPlain>, nullptr},
+    {"fovea_prefill__plain__f32__d4__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F32,
+     FOVEA_CACHE_NONE, 4, 4, kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx2, kPlain>, nullptr},
+    {"fovea_prefill__plain__f32__d4__x86-avx512", kPlain, 2, FOVEA_PREFILL, FOVEA_F32,
+     FOVEA_CACHE_NONE, 4, 4, kBlockRows, kScratchBytes, &fake_kernel<kPlainAvx512, kPlain>,
+     nullptr},
+    {"fovea_prefill__plain__f32__d4v2__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F32,
+     FOVEA_CACHE_NONE, 4, 2, kBlockRows, kScratchBytes, &fake_kernel<kPlainNarrow, kPlain>,
+     nullptr},
+    {"fovea_prefill__plain__f16__d4__x86-avx2", kPlain, 1, FOVEA_PREFILL, FOVEA_F16,
+     FOVEA_CACHE_NONE, 4, 4, kBlockRows, kScratchBytes, &fake_kernel<kPlainF16, kPlain>, nullptr},
+    {"fovea_prefill__full__f32__d4__x86-sse41", kFull, 0, FOVEA_PREFILL, FOVEA_F32,
+     FOVEA_CACHE_NONE, 4, 4, kBlockRows, kScratchBytes, &fake_kernel<kFullSse41, kFull>, nullptr},
+    {"fovea_prefill__every__f32__d4v2__x86-sse41", kEvery, 0, FOVEA_PREFILL, FOVEA_F32,
+     FOVEA_CACHE_NONE, 4, 2, kBlockRows, kScratchBytes, &fake_kernel<kEverySse41, kEvery>, nullptr},
 };
 
 const fovea_target_info* targets() {

@@ -27,6 +27,8 @@ TEST(Headers, CallLayoutOfTheFirstVersion) {
   EXPECT_EQ(offsetof(fovea_call, row_max), 480U);
   EXPECT_EQ(sizeof(fovea_call), 720U);
   EXPECT_EQ(sizeof(fovea_exec), 56U);
+  EXPECT_EQ(sizeof(fovea_cache), 200U);
+  EXPECT_EQ(detail::kFirstCacheSize, 200U);
 }
 
 TEST(Headers, CAndCxxAgree) { EXPECT_EQ(fovea_test_c_call_size(), sizeof(fovea_call)); }
@@ -79,6 +81,19 @@ TEST(CxxHeader, CallStartsEmptyWithItsSize) {
   const Exec exec;
   EXPECT_EQ(exec.size, sizeof(fovea_exec));
   EXPECT_EQ(exec.threads, 0);
+}
+
+TEST(CxxHeader, CachesStartEmptyWithTheirSize) {
+  const Cache plain;
+  EXPECT_EQ(plain.size, sizeof(fovea_cache));
+  EXPECT_EQ(plain.block_table, nullptr);
+  const int32_t entries[6] = {};
+  const Cache paged = paged_cache(entries, 3);
+  EXPECT_EQ(paged.size, sizeof(fovea_cache));
+  EXPECT_EQ(paged.block_table, entries);
+  EXPECT_EQ(paged.block_table_columns, 3);
+  EXPECT_EQ(paged.block_table_stride, 3);
+  EXPECT_EQ(paged.ring_window, 0);
 }
 
 TEST(CxxHeader, StatusCarriesTheMessage) {

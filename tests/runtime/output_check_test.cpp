@@ -33,8 +33,8 @@ void add_layout_rows(const Extra& e, std::vector<CheckRow>* rows) {
   };
   add("dtype", [](fovea_tensor& t) { t.dtype = FOVEA_F16; }, kInvalid,
       {e.name + ".dtype = 1 (f16): allowed: f32"});
-  add("dtype_unknown", [](fovea_tensor& t) { t.dtype = static_cast<fovea_dtype>(6); }, kInvalid,
-      {e.name + ".dtype = 6 (unknown): allowed: f32"});
+  add("dtype_unknown", [](fovea_tensor& t) { t.dtype = static_cast<fovea_dtype>(9); }, kInvalid,
+      {e.name + ".dtype = 9 (unknown): allowed: f32"});
   add("misaligned", [](fovea_tensor& t) { t.data = static_cast<char*>(t.data) + 2; }, kInvalid,
       {e.name + ".data = 0x", "must be a multiple of the element size, 4 bytes"});
   add("extent_negative", [](fovea_tensor& t) { t.extent[2] = -1; }, kInvalid,

@@ -173,7 +173,7 @@ TEST_F(Selection, ExplainIsCutLikeSnprintf) {
 
 TEST_F(Selection, IsPure) {
   const fovea_library_info library = fake_library();
-  const detail::Request request = {kPlain, FOVEA_PREFILL, FOVEA_F32, 4, 4};
+  const detail::Request request = {kPlain, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 4, 4};
   const char* here = detail::cpu_architecture();
   const detail::Capabilities everything = {
       here,    ~UINT64_C(0), detail::CpuFamily::kUnknown, detail::kAllTargetsEnabled,

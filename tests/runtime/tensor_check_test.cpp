@@ -16,9 +16,9 @@ constexpr fovea_status kInvalid = FOVEA_INVALID_ARGUMENT;
 const CheckRow kRows[] = {
     {"q_dtype_unknown",
      kPlain,
-     [](Attention& a) { a.call.q.dtype = static_cast<fovea_dtype>(6); },
+     [](Attention& a) { a.call.q.dtype = static_cast<fovea_dtype>(9); },
      kInvalid,
-     {"q.dtype = 6", "f32, f16, bf16"}},
+     {"q.dtype = 9 (unknown)", "f32, f16, bf16"}},
     {"q_dtype_integer",
      kPlain,
      [](Attention& a) { a.call.q.dtype = FOVEA_I32; },

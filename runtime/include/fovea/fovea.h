@@ -111,7 +111,9 @@ typedef struct fovea_ragged {
  * byte i of every 16 holds feature i in its lower and feature i + 16 in its upper half, each plus 8
  * (d a multiple of 32; extents and strides count features, strides are even).
  *
- * kv_len must be given: 0 to the slots of a sequence, of a ring to any length. */
+ * kv_len must be given: 0 to the slots of a sequence, block_table_columns * page_size with pages;
+ * of a ring to any length. Those slots are what calls without a cache have Skv for; of a ring it is
+ * the largest kv_len, and probabilities may have room for more. */
 typedef struct fovea_cache {
   uint32_t size; /* sizeof(fovea_cache) */
   /* [B, block_table_columns], NULL: no pages. page_size, k.extent[2], must then be a power of two.
@@ -120,11 +122,13 @@ typedef struct fovea_cache {
   const int32_t* block_table;
   int64_t block_table_columns;
   int64_t block_table_stride; /* entries from one sequence to the next */
-  /* ring_window 0: no ring; else slots from ring_sinks + ring_window on are not used. */
+  /* ring_window 0: no ring; else slots from ring_sinks + ring_window on, as many as a sequence must
+   * have, are not used. */
   int32_t ring_sinks, ring_window;
   /* [as k and v, but groups for the features], FOVEA_F16, feature stride 1 if groups > 1: scales of
    * groups of features next to each other, 1 group or groups of 16, 32, 64, … features. Needed by
-   * FOVEA_I8 and FOVEA_I4; of the 8-bit floats data NULL: 1. Unused otherwise: data must be NULL.
+   * FOVEA_I8 and FOVEA_I4; of the 8-bit floats both may have data NULL: 1. Unused otherwise: data
+   * must be NULL.
    */
   fovea_tensor k_scale, v_scale;
 } fovea_cache;

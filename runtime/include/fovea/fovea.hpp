@@ -187,6 +187,20 @@ Status merge(const fovea_partial (&parts)[N], const fovea_partial& merged,
   return merge(parts, static_cast<std::int64_t>(N), merged, exec);
 }
 
+/// A KV cache without pages, ring or scales; what it has of them are fields to set. Its memory is k
+/// and v of the call or of the append.
+struct Cache : fovea_cache {
+  Cache() : fovea_cache() { size = sizeof(fovea_cache); }
+};
+
+/// A cache whose sequences are lists of pages, dense [batch, columns].
+inline Cache paged_cache(const std::int32_t* block_table, std::int64_t columns) {
+  Cache cache;
+  cache.block_table = block_table;
+  cache.block_table_columns = cache.block_table_stride = columns;
+  return cache;
+}
+
 /// One attention call: q [B, Hq, Sq, d_qk], k [B, Hkv, Skv, d_qk], v [B, Hkv, Skv, d_v],
 /// out [B, Hq, Sq, d_v]. Everything else (lse and other outputs, scale, lengths, workspace, exec)
 /// is a field to set.
