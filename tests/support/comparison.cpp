@@ -173,16 +173,20 @@ std::string ErrorSummary::text() const {
 }
 
 Expected expected_results(const Problem& problem, int64_t row_step) {
+  return expected_results(problem, problem.call, row_step);
+}
+
+Expected expected_results(const Problem& problem, const fovea_call& call, int64_t row_step) {
   const Variant& variant = problem.kernel().declaration();
   const ParameterValues values = parameter_values(variant, problem.params.data());
   ReferenceOptions options;
   options.row_step = row_step;
   Expected e;
-  e.plain = plain_attention(variant, problem.call, values, options);
+  e.plain = plain_attention(variant, call, values, options);
   options.magnitudes = true;
   e.transforms_scores = !variant.query_steps().empty() || !variant.key_steps().empty();
   e.transforms_values = !variant.value_steps().empty();
-  static_cast<ReferenceResult&>(e) = reference_attention(variant, problem.call, values, options);
+  static_cast<ReferenceResult&>(e) = reference_attention(variant, call, values, options);
   return e;
 }
 

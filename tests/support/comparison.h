@@ -44,6 +44,8 @@ struct ErrorSummary {
 
 // Both references over the call of a problem; every row_step-th row.
 Expected expected_results(const Problem& problem, int64_t row_step = 1);
+// Over another call of the same variant, with the same parameters.
+Expected expected_results(const Problem& problem, const fovea_call& call, int64_t row_step = 1);
 
 // Empty if `got` keeps the rule, else the first element that breaks it. NaN and infinity must stand
 // where they are expected, with their sign.
