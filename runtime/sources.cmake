@@ -4,7 +4,8 @@
 # information: FOVEA_RUNTIME_COMPILE_OPTIONS switches both off, and with that a C program needs no C++ library to link them.
 set(FOVEA_RUNTIME_SOURCES)
 foreach(source IN ITEMS
-    arguments buffers check_cache check_call check_lengths check_merge check_parameters check_tensors cpu_detect cpu_family
+    append arguments buffers check_append check_cache check_call check_lengths check_merge check_parameters check_ragged
+    check_tensors cpu_detect cpu_family
     decode entry explain fields layout merge merge_row message parallel preference prefill prepare scratch selection targets threads views work_item
     workers workspace)
   list(APPEND FOVEA_RUNTIME_SOURCES "${CMAKE_CURRENT_LIST_DIR}/src/${source}.cpp")

@@ -58,9 +58,8 @@ fovea_status check_pages(Problem* problem) {
   return FOVEA_OK;
 }
 
-// kv_rows comes in as the slots of a sequence.
-fovea_status check_ring(Problem* problem) {
-  const fovea_cache& cache = problem->cache;
+fovea_status check_ring(const Problem& problem) {
+  const fovea_cache& cache = problem.cache;
   if (cache.ring_window < 0) {
     return fail(FOVEA_INVALID_ARGUMENT,
                 "cache.ring_window = %" PRId32 ": allowed: 0 (no ring) or more", cache.ring_window);
@@ -69,7 +68,7 @@ fovea_status check_ring(Problem* problem) {
     return fail(FOVEA_INVALID_ARGUMENT, "cache.ring_sinks = %" PRId32 ": allowed: 0 or more",
                 cache.ring_sinks);
   }
-  if (!problem->has_ring()) {
+  if (!problem.has_ring()) {
     if (cache.ring_sinks == 0) return FOVEA_OK;
     return fail(FOVEA_INVALID_ARGUMENT,
                 "cache.ring_sinks = %" PRId32
@@ -77,18 +76,12 @@ fovea_status check_ring(Problem* problem) {
                 cache.ring_sinks);
   }
   const int64_t slots = int64_t{cache.ring_sinks} + cache.ring_window;
-  if (slots > problem->kv_rows || slots > kLargestPosition) {
+  if (slots > problem.kv_rows || slots > kLargestPosition) {
     return fail(FOVEA_INVALID_ARGUMENT,
                 "cache.ring_window = %" PRId32 ": allowed: with %" PRId32 " sinks up to %" PRId64
                 ", a sequence has %" PRId64 " slots",
-                cache.ring_window, cache.ring_sinks, problem->kv_rows - cache.ring_sinks,
-                problem->kv_rows);
-  }
-  problem->kv_rows = 0;
-  if (problem->call.kv_len == nullptr) return FOVEA_OK;  // check_lengths refuses it
-  for (int64_t b = 0; b < problem->batch; ++b) {
-    const int32_t keys = problem->call.kv_len[b];
-    if (keys > problem->kv_rows) problem->kv_rows = keys;
+                cache.ring_window, cache.ring_sinks, problem.kv_rows - cache.ring_sinks,
+                problem.kv_rows);
   }
   return FOVEA_OK;
 }
@@ -188,7 +181,7 @@ fovea_status check_cache_types(const Problem& problem, const char* name) {
 
 fovea_status check_cache(Problem* problem) {
   fovea_status status = check_pages(problem);
-  if (status == FOVEA_OK) status = check_ring(problem);
+  if (status == FOVEA_OK) status = check_ring(*problem);
   const fovea_cache& cache = problem->cache;
   if (status == FOVEA_OK)
     status = check_scale_shape("cache.k_scale", cache.k_scale, "k", problem->call.k);
@@ -199,6 +192,7 @@ fovea_status check_cache(Problem* problem) {
 
 fovea_status check_block_table(const Problem& problem, int64_t b, int64_t first_slot,
                                int64_t end_slot) {
+  if (first_slot >= end_slot) return FOVEA_OK;
   const int32_t* row = problem.cache.block_table + b * problem.cache.block_table_stride;
   const int64_t pages = problem.call.k.extent[0];
   for (int64_t j = first_slot >> problem.page_shift; j << problem.page_shift < end_slot; ++j) {

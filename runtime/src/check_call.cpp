@@ -18,11 +18,23 @@ bool is_target_name(const fovea_library_info& library, const char* name) {
   return false;
 }
 
-fovea_status check_exec(const fovea_library_info& library, Capabilities* capabilities,
-                        Problem* problem) {
+fovea_status check_pass(Problem* problem) {
   const fovea_exec& exec = problem->exec;
-  const fovea_status status = check_threads(exec);
-  if (status != FOVEA_OK) return status;
+  problem->request.pass = FOVEA_PREFILL;
+  if (exec.pass == nullptr) return FOVEA_OK;
+  const int32_t pass = pass_from_name(exec.pass);
+  if (pass < 0) {
+    Text text = message_text();
+    text.append("exec.pass = \"%.64s\": no such pass; allowed: ", exec.pass);
+    append_pass_names(text);
+    return FOVEA_INVALID_ARGUMENT;
+  }
+  problem->request.pass = static_cast<fovea_pass>(pass);
+  return FOVEA_OK;
+}
+
+fovea_status check_target(const fovea_library_info& library, const fovea_exec& exec,
+                          Capabilities* capabilities) {
   if (exec.target != nullptr) {
     capabilities->forced_target = exec.target;
     capabilities->forced_by = "exec.target";
@@ -35,23 +47,7 @@ fovea_status check_exec(const fovea_library_info& library, Capabilities* capabil
     append_known_targets(text);
     return FOVEA_INVALID_ARGUMENT;
   }
-  problem->request.pass = FOVEA_PREFILL;
-  if (exec.pass != nullptr) {
-    const int32_t pass = pass_from_name(exec.pass);
-    if (pass < 0) {
-      Text text = message_text();
-      text.append("exec.pass = \"%.64s\": no such pass; allowed: ", exec.pass);
-      append_pass_names(text);
-      return FOVEA_INVALID_ARGUMENT;
-    }
-    problem->request.pass = static_cast<fovea_pass>(pass);
-  }
-  if (exec.allocator != nullptr &&
-      (exec.allocator->allocate == nullptr || exec.allocator->release == nullptr)) {
-    return fail(FOVEA_INVALID_ARGUMENT, "exec.allocator->%s is NULL: set both allocate and release",
-                exec.allocator->allocate == nullptr ? "allocate" : "release");
-  }
-  return check_stream(exec);
+  return FOVEA_OK;
 }
 
 fovea_status check_scale(Problem* problem) {
@@ -84,6 +80,24 @@ fovea_status complete(const char* name, const void* from, size_t first_size, siz
   memcpy(to, from, stated);
   if (stated < size) memset(static_cast<char*>(to) + stated, 0, size - stated);
   return FOVEA_OK;
+}
+
+fovea_status check_exec(const fovea_library_info& library, const fovea_exec* given,
+                        Capabilities* capabilities, fovea_exec* exec) {
+  *exec = {};
+  if (given != nullptr) {
+    const fovea_status status = complete("exec", given, kFirstExecSize, sizeof(fovea_exec), exec);
+    if (status != FOVEA_OK) return status;
+  }
+  fovea_status status = check_threads(*exec);
+  if (status == FOVEA_OK) status = check_target(library, *exec, capabilities);
+  if (status != FOVEA_OK) return status;
+  const fovea_allocator* allocator = exec->allocator;
+  if (allocator != nullptr && (allocator->allocate == nullptr || allocator->release == nullptr)) {
+    return fail(FOVEA_INVALID_ARGUMENT, "exec.allocator->%s is NULL: set both allocate and release",
+                allocator->allocate == nullptr ? "allocate" : "release");
+  }
+  return check_stream(*exec);
 }
 
 fovea_status check_threads(const fovea_exec& exec) {
@@ -142,12 +156,8 @@ fovea_status check_call(const fovea_library_info& library, int32_t variant, cons
     if (status != FOVEA_OK) return status;
     problem->request.cache = cache_kind_of(problem->call.k.dtype, problem->call.q.dtype);
   }
-  if (problem->call.exec != nullptr) {
-    status =
-        complete("exec", problem->call.exec, kFirstExecSize, sizeof(fovea_exec), &problem->exec);
-    if (status != FOVEA_OK) return status;
-  }
-  status = check_exec(library, capabilities, problem);
+  status = check_exec(library, problem->call.exec, capabilities, &problem->exec);
+  if (status == FOVEA_OK) status = check_pass(problem);
   if (status != FOVEA_OK) return status;
   if (problem->call.ragged != nullptr) {
     return fail(FOVEA_UNSUPPORTED,

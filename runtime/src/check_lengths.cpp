@@ -43,6 +43,7 @@ fovea_status check_kv_len(const Problem& problem) {
 }  // namespace
 
 const char* capacity_name(const Problem& problem) {
+  if (problem.request.pass == FOVEA_APPEND) return "the largest kv_len after the call";
   if (problem.has_ring()) return "the largest kv_len";
   if (problem.has_pages()) return "cache.block_table_columns * k.extent[2]";
   return problem.ragged.cu_k != nullptr ? "the keys of the sequence in ragged.cu_k" : "k.extent[2]";

@@ -63,7 +63,14 @@ int64_t query_positions(const Problem& problem) {
   return end;
 }
 
+// Appending knows nothing of queries: tables over them are only handed on.
+bool is_about_queries(fovea_axis axis) {
+  return axis == FOVEA_AXIS_HEAD || axis == FOVEA_AXIS_QUERY || axis == FOVEA_AXIS_ROW;
+}
+
 Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32_t axis) {
+  if (problem.request.pass == FOVEA_APPEND && is_about_queries(info.axes[axis]))
+    return {0, INT32_MAX, "any extent"};
   switch (info.axes[axis]) {
     case FOVEA_AXIS_FIXED:
       return {info.fixed_extent[axis], info.fixed_extent[axis], "the declared extent"};
@@ -78,6 +85,8 @@ Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32
     case FOVEA_AXIS_KEY:
       return {problem.kv_rows, INT32_MAX, "every key position, ", capacity_name(problem)};
     case FOVEA_AXIS_POSITION: {
+      if (problem.request.pass == FOVEA_APPEND)
+        return {problem.kv_rows, INT32_MAX, "every key position, ", capacity_name(problem)};
       const int64_t queries = query_positions(problem);
       return {queries > problem.kv_rows ? queries : problem.kv_rows, INT32_MAX,
               "every query position, q_offset + q_len, and every key position, ",
@@ -95,8 +104,8 @@ Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32
   return {1, INT32_MAX, "at least one entry"};
 }
 
-fovea_status check_table(const Problem& problem, const fovea_parameter_info& info,
-                         const void* field) {
+fovea_status check_table(const Problem& problem, const OutputViews& outputs,
+                         const fovea_parameter_info& info, const void* field) {
   fovea_table table = {};
   memcpy(&table, field, sizeof(table));
   View view = {info.name, table.data, dtype_size(info.dtype), info.rank, {}, {}};
@@ -141,7 +150,6 @@ fovea_status check_table(const Problem& problem, const fovea_parameter_info& inf
         "params.%s.stride: with these extents the table reaches outside of the address space",
         info.name);
   }
-  const OutputViews outputs = output_views(problem.call);
   for (int i = 0; i < outputs.count; ++i) {
     const View& output = outputs.views[i];
     if (are_disjoint(output, view)) continue;
@@ -154,7 +162,8 @@ fovea_status check_table(const Problem& problem, const fovea_parameter_info& inf
 
 }  // namespace
 
-fovea_status check_parameters(const Problem& problem, const void* params) {
+fovea_status check_parameters(const Problem& problem, const OutputViews& outputs,
+                              const void* params) {
   const fovea_variant_info& variant = *problem.variant;
   if (params == nullptr && variant.parameter_count > 0) {
     return fail(FOVEA_INVALID_ARGUMENT,
@@ -164,8 +173,9 @@ fovea_status check_parameters(const Problem& problem, const void* params) {
   for (int32_t i = 0; i < variant.parameter_count; ++i) {
     const fovea_parameter_info& info = variant.parameters[i];
     const void* field = static_cast<const char*>(params) + info.offset;
-    const fovea_status status =
-        info.kind == FOVEA_SCALAR ? check_scalar(info, field) : check_table(problem, info, field);
+    const fovea_status status = info.kind == FOVEA_SCALAR
+                                    ? check_scalar(info, field)
+                                    : check_table(problem, outputs, info, field);
     if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;

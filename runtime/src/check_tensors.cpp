@@ -117,6 +117,16 @@ fovea_status check_shapes(const Problem& problem) {
   return FOVEA_OK;
 }
 
+// Whatever is wrong with them: check_lengths sees to that.
+int64_t largest_kv_len(const Problem& problem) {
+  int64_t largest = 0;
+  if (problem.call.kv_len == nullptr) return 0;
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    if (problem.call.kv_len[b] > largest) largest = problem.call.kv_len[b];
+  }
+  return largest;
+}
+
 }  // namespace
 
 fovea_status check_float(const char* name, fovea_dtype dtype) {
@@ -166,6 +176,7 @@ fovea_status check_tensors(Problem* problem) {
   if (problem->has_cache()) {
     status = check_cache(problem);
     if (status != FOVEA_OK) return status;
+    if (problem->has_ring()) problem->kv_rows = largest_kv_len(*problem);
   }
   const bool no_rows = problem->batch == 0 || problem->q_heads == 0 || problem->q_rows == 0;
   problem->nothing_to_do = no_rows || (problem->d_v == 0 && !wants_extra);

@@ -39,11 +39,16 @@ constexpr int64_t kLargestPosition = (INT64_C(1) << 30) - 65536;
 constexpr size_t kFirstCallSize = offsetof(fovea_call, exec) + sizeof(const fovea_exec*);
 constexpr size_t kFirstExecSize = offsetof(fovea_exec, stream) + sizeof(void*);
 constexpr size_t kFirstCacheSize = offsetof(fovea_cache, v_scale) + sizeof(fovea_tensor);
+constexpr size_t kFirstRaggedSize = offsetof(fovea_ragged, cu_k) + sizeof(const int32_t*);
+constexpr size_t kFirstAppendSize = offsetof(fovea_append, exec) + sizeof(const fovea_exec*);
 
 // Copies a structure of an older or the present version, which begins with its size, and zeroes
 // what it lacks.
 fovea_status complete(const char* name, const void* from, size_t first_size, size_t size, void* to);
 
+// exec but for the pass, completed; of capabilities, replaces the forced target by its own.
+fovea_status check_exec(const fovea_library_info& library, const fovea_exec* given,
+                        Capabilities* capabilities, fovea_exec* exec);
 // The settings of exec that every entry point looks at.
 fovea_status check_threads(const fovea_exec& exec);
 fovea_status check_stream(const fovea_exec& exec);
@@ -69,8 +74,13 @@ fovea_status check_float(const char* name, fovea_dtype dtype);
 // Those of k and v in a cache, and in FOVEA_I4 all that lets their elements be looked at. `name`:
 // the tensor whose type kernels compute in.
 fovea_status check_cache_types(const Problem& problem, const char* name);
-// The cache but for its block table; sets kv_rows and page_shift.
+// The cache but for its block table; sets page_shift, and kv_rows to the slots of a sequence.
 fovea_status check_cache(Problem* problem);
+// Whether cu[0 … batch] are rows of a tensor of `rows` rows, not falling.
+fovea_status check_offsets(const char* name, const int32_t* cu, int64_t batch, int64_t rows,
+                           const char* rows_name);
+// A ragged structure without its arrays, completed.
+fovea_status check_ragged(const fovea_ragged* given, fovea_ragged* ragged);
 // The entries of some slots of sequence b; of the slots that kv_len says are used.
 fovea_status check_block_table(const Problem& problem, int64_t b, int64_t first_slot,
                                int64_t end_slot);
@@ -78,7 +88,8 @@ fovea_status check_block_table(const Problem& problem);
 
 // The parameter structure of the variant, against the problem's shapes; tables must not overlap
 // outputs.
-fovea_status check_parameters(const Problem& problem, const void* params);
+fovea_status check_parameters(const Problem& problem, const OutputViews& outputs,
+                              const void* params);
 
 // Whether a given workspace has at least `needed` bytes.
 fovea_status check_workspace(const Problem& problem, size_t needed);

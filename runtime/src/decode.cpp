@@ -337,7 +337,8 @@ fovea_status plan_decode(const Problem& problem, const fovea_kernel_info& kernel
   const size_t shared = round_up_to_slice(static_cast<size_t>(s.groups) * sizeof(GroupState)) +
                         round_up_to_slice(static_cast<size_t>(bytes));
   const int64_t items = s.groups * (s.chunks > 0 ? s.chunks : 1);
-  return plan_slices(problem, kernel, items, shared, default_threads, plan);
+  const SliceNeeds needs = needs_of(kernel, sizeof(float), unwanted_rows_of(problem));
+  return plan_slices(problem.exec, needs, items, shared, default_threads, plan);
 }
 
 fovea_status run_decode(const Problem& problem, const void* params, const fovea_kernel_info& kernel,

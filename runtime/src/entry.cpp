@@ -1,5 +1,6 @@
 // The entry points behind every generated function.
 // SPDX-License-Identifier: Apache-2.0
+#include "append.h"
 #include "checks.h"
 #include "decode.h"
 #include "explain.h"
@@ -15,13 +16,20 @@ extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int
   fovea_status status =
       prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
   if (status != FOVEA_OK) return status;
-  status = check_parameters(ready.problem, params);
+  status = check_parameters(ready.problem, output_views(ready.problem.call), params);
   if (status != FOVEA_OK) return status;
   status = check_workspace(ready.problem, ready.plan.bytes);
   if (status != FOVEA_OK || ready.kernel == kNoKernel) return status;
   const fovea_kernel_info& kernel = library->kernels[ready.kernel];
   return kernel.pass == FOVEA_DECODE ? run_decode(ready.problem, params, kernel, ready.plan)
                                      : run_prefill(ready.problem, params, kernel, ready.plan);
+}
+
+extern "C" fovea_status fovea_variant_append(const fovea_library_info* library, int32_t variant,
+                                             const fovea_append* append, const void* params) {
+  clear_message();
+  return run_append(library, variant, append, params, present_capabilities(),
+                    fovea_default_threads());
 }
 
 extern "C" size_t fovea_variant_workspace(const fovea_library_info* library, int32_t variant,

@@ -29,11 +29,12 @@ inline bool is_wanted(const fovea_call& call, const ExtraOutput& output) {
   return (call.*output.field).data != nullptr;
 }
 
-// out and every extra output that the call wants.
+// What tables must not overlap.
 struct OutputViews {
   View views[1 + kExtraOutputCount];
   int count;
 };
+// out and every extra output that the call wants.
 inline OutputViews output_views(const fovea_call& call) {
   OutputViews outputs = {};
   outputs.views[outputs.count++] = tensor_view("out", call.out);

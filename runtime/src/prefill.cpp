@@ -62,7 +62,8 @@ fovea_status plan_prefill(const Problem& problem, const fovea_kernel_info& kerne
                           int32_t default_threads, WorkspacePlan* plan) {
   // Fits: distinct output elements of this number exist in memory.
   const int64_t items = blocks_of(problem.q_rows, kernel) * problem.batch * problem.q_heads;
-  return plan_slices(problem, kernel, items, 0, default_threads, plan);
+  const SliceNeeds needs = needs_of(kernel, sizeof(float), unwanted_rows_of(problem));
+  return plan_slices(problem.exec, needs, items, 0, default_threads, plan);
 }
 
 fovea_status run_prefill(const Problem& problem, const void* params,

@@ -15,24 +15,34 @@ size_t round_up_to_slice(size_t size) {
   return (size + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment;
 }
 
-fovea_status plan_slices(const Problem& problem, const fovea_kernel_info& kernel, int64_t items,
+SliceNeeds needs_of(const fovea_kernel_info& kernel, size_t element_size, int32_t unwanted_rows) {
+  return {kernel.name, kernel.scratch_bytes,
+          round_up_to_slice(static_cast<size_t>(kernel.block_rows) * element_size), unwanted_rows};
+}
+
+int32_t unwanted_rows_of(const Problem& problem) {
+  int32_t rows = 0;
+  for (const ExtraOutput& extra : kExtraOutputs) {
+    const bool is_returned = (problem.variant->outputs & extra.bit) != 0;
+    if (is_returned && !extra.is_per_key && !is_wanted(problem.call, extra)) ++rows;
+  }
+  return rows;
+}
+
+fovea_status plan_slices(const fovea_exec& exec, const SliceNeeds& needs, int64_t items,
                          size_t shared_bytes, int32_t default_threads, WorkspacePlan* plan) {
   *plan = {};
-  int32_t workers = problem.exec.threads > 0 ? problem.exec.threads : default_threads;
+  int32_t workers = exec.threads > 0 ? exec.threads : default_threads;
   if (workers > kMaxWorkers) workers = kMaxWorkers;
   plan->workers = items < workers ? static_cast<int32_t>(items) : workers;
   plan->shared_bytes = shared_bytes;
-  plan->unwanted_step = round_up_to_slice(static_cast<size_t>(kernel.block_rows) * sizeof(float));
-  for (const ExtraOutput& extra : kExtraOutputs) {
-    const bool is_returned = (problem.variant->outputs & extra.bit) != 0;
-    if (is_returned && !extra.is_per_key && !is_wanted(problem.call, extra))
-      plan->unwanted_bytes += plan->unwanted_step;
-  }
-  if (kernel.scratch_bytes > SIZE_MAX - plan->unwanted_bytes - 2 * kSliceAlignment) {
+  plan->unwanted_step = needs.unwanted_step;
+  plan->unwanted_bytes = needs.unwanted_step * static_cast<size_t>(needs.unwanted_rows);
+  if (needs.scratch_bytes > SIZE_MAX - plan->unwanted_bytes - 2 * kSliceAlignment) {
     return fail(FOVEA_OUT_OF_MEMORY, "kernel %s needs %zu bytes of scratch for each worker",
-                kernel.name, kernel.scratch_bytes);
+                needs.kernel, needs.scratch_bytes);
   }
-  plan->slice_bytes = plan->unwanted_bytes + round_up_to_slice(kernel.scratch_bytes);
+  plan->slice_bytes = plan->unwanted_bytes + round_up_to_slice(needs.scratch_bytes);
   if (plan->slice_bytes == 0 && shared_bytes == 0) return FOVEA_OK;
   size_t bytes = 0;
   if (__builtin_mul_overflow(plan->slice_bytes, static_cast<size_t>(plan->workers), &bytes) ||

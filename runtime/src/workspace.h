@@ -23,9 +23,22 @@ struct WorkspacePlan {
 
 size_t round_up_to_slice(size_t size);
 
+// What one worker needs.
+struct SliceNeeds {
+  const char* kernel;  // the one that needs the most scratch
+  size_t scratch_bytes;
+  size_t unwanted_step;
+  int32_t unwanted_rows;  // steps
+};
+
+// Of a kernel, whose unwanted outputs have a number of `element_size` bytes for each of its rows.
+SliceNeeds needs_of(const fovea_kernel_info& kernel, size_t element_size, int32_t unwanted_rows);
+// Those of the extra outputs that the variant returns and the call does not want.
+int32_t unwanted_rows_of(const Problem& problem);
+
 // For so many items, of which none needs more than one worker. FOVEA_OUT_OF_MEMORY if the size does
 // not fit size_t.
-fovea_status plan_slices(const Problem& problem, const fovea_kernel_info& kernel, int64_t items,
+fovea_status plan_slices(const fovea_exec& exec, const SliceNeeds& needs, int64_t items,
                          size_t shared_bytes, int32_t default_threads, WorkspacePlan* plan);
 
 // The caller's memory, or the allocator's until release.

@@ -3,11 +3,9 @@
 
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 #include "cpu_detect.h"
-#include "halide_abi.h"
 
 namespace fovea::test {
 namespace {
@@ -18,53 +16,28 @@ std::mutex mutex;
 std::vector<CachedSeen> records;
 std::atomic<int> finishes{0};
 
-// Takes arguments in their order.
-class Reader {
- public:
-  explicit Reader(void** argv) : next_(argv) {}
-
-  int32_t integer() {
-    int32_t value = 0;
-    std::memcpy(&value, *next_++, sizeof(value));
-    return value;
-  }
-  void skip() { ++next_; }
-  const HalideBuffer& raw() { return *static_cast<const HalideBuffer*>(*next_++); }
-  BufferSeen buffer() {
-    const HalideBuffer& raw_buffer = raw();
-    BufferSeen seen = {raw_buffer.host, raw_buffer.type.code, raw_buffer.type.bits, {}};
-    for (int32_t i = 0; i < raw_buffer.dimensions; ++i) {
-      seen.shape.push_back(raw_buffer.dim[i].extent);
-      seen.shape.push_back(raw_buffer.dim[i].stride);
-    }
-    return seen;
-  }
-  void cache(CachedSeen* seen) {
-    const HalideBuffer& pages = raw();
-    const auto* page = reinterpret_cast<const int32_t*>(pages.host);
-    seen->pages.assign(page, page + pages.dim[0].extent);
-    seen->page_shift = integer();
-    seen->ring_sinks = integer();
-    seen->ring_begin = integer();
-    seen->ring_slot = integer();
-    seen->ring_end = integer();
-    if (seen->cache < FOVEA_CACHE_I8) return;
-    seen->k_scale = buffer();
-    seen->v_scale = buffer();
-    seen->k_group_shift = integer();
-    seen->v_group_shift = integer();
-  }
-
- private:
-  void** next_;
-};
+void read_cache(ArgumentReader& reader, CachedSeen* seen) {
+  const HalideBuffer& pages = reader.raw();
+  const auto* page = reinterpret_cast<const int32_t*>(pages.host);
+  seen->pages.assign(page, page + pages.dim[0].extent);
+  seen->page_shift = reader.integer();
+  seen->ring_sinks = reader.integer();
+  seen->ring_begin = reader.integer();
+  seen->ring_slot = reader.integer();
+  seen->ring_end = reader.integer();
+  if (seen->cache < FOVEA_CACHE_I8) return;
+  seen->k_scale = reader.buffer();
+  seen->v_scale = reader.buffer();
+  seen->k_group_shift = reader.integer();
+  seen->v_group_shift = reader.integer();
+}
 
 template <fovea_cache_kind kKind>
 int fake_prefill(void** argv) {
   CachedSeen now = {};
   now.pass = FOVEA_PREFILL;
   now.cache = kKind;
-  Reader reader(argv);
+  ArgumentReader reader(argv);
   reader.skip();  // user context
   now.q = reader.buffer();
   now.k = reader.buffer();
@@ -77,7 +50,7 @@ int fake_prefill(void** argv) {
   now.head = reader.integer();
   now.kv_head = reader.integer();
   reader.skip();  // scale
-  if (kKind != FOVEA_CACHE_NONE) reader.cache(&now);
+  if (kKind != FOVEA_CACHE_NONE) read_cache(reader, &now);
   now.number = reader.integer();
   now.out = reader.buffer();
   const std::lock_guard<std::mutex> lock(mutex);
@@ -90,7 +63,7 @@ int fake_part(void** argv) {
   CachedSeen now = {};
   now.pass = FOVEA_DECODE;
   now.cache = kKind;
-  Reader reader(argv);
+  ArgumentReader reader(argv);
   reader.skip();  // user context
   now.q = reader.buffer();
   now.k = reader.buffer();
@@ -105,7 +78,7 @@ int fake_part(void** argv) {
   now.batch = reader.integer();
   now.kv_head = reader.integer();
   reader.skip();  // scale
-  if (kKind != FOVEA_CACHE_NONE) reader.cache(&now);
+  if (kKind != FOVEA_CACHE_NONE) read_cache(reader, &now);
   now.number = reader.integer();
   now.out = reader.buffer();
   const std::lock_guard<std::mutex> lock(mutex);
@@ -115,7 +88,7 @@ int fake_part(void** argv) {
 
 // Every key block; of rings it knows nothing.
 int fake_range(void** argv) {
-  Reader reader(argv);
+  ArgumentReader reader(argv);
   for (int i = 0; i < 4; ++i) reader.skip();
   const int32_t kv_len = reader.integer();
   for (int i = 0; i < 3; ++i) reader.skip();  // batch, KV head, the parameter
@@ -152,11 +125,9 @@ void add_kernels(const char* prefill, const char* decode, std::vector<fovea_kern
   kernels->push_back({decode, 0, 0, FOVEA_DECODE, FOVEA_F32, kKind, 32, 32, 4, 0, nullptr, &info});
 }
 
-struct Element {
-  fovea_dtype dtype;
-  int64_t bits;
-};
-Element element_of(fovea_cache_kind kind) {
+}  // namespace
+
+CachedElement cached_element(fovea_cache_kind kind) {
   switch (kind) {
     case FOVEA_CACHE_I8:
       return {FOVEA_I8, 8};
@@ -170,8 +141,6 @@ Element element_of(fovea_cache_kind kind) {
       return {FOVEA_F32, 32};
   }
 }
-
-}  // namespace
 
 void forget_cached() {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -196,7 +165,7 @@ CachedCall::CachedCall(fovea_cache_kind kind, Pages pages, int64_t rows) {
   library = {FOVEA_ABI_VERSION, "cached", &kVariant,      1,
              target(),          1,        kernels.data(), static_cast<int32_t>(kernels.size())};
 
-  const Element element = element_of(kind);
+  const CachedElement element = cached_element(kind);
   const Shape slots = pages == Pages::kTable ? Shape{7, 2, 8, 32} : Shape{2, 2, 24, 32};
   const Shape scales = {slots.batch, slots.heads, slots.rows, 1};
   const int64_t count = slots.batch * slots.heads * slots.rows;

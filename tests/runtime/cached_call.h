@@ -10,14 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace fovea::test {
+#include "argument_reader.h"
 
-// A buffer as a kernel gets it: address, type, then extent and stride of each dimension.
-struct BufferSeen {
-  const void* host = nullptr;
-  int code = 0, bits = 0;
-  std::vector<int32_t> shape;
-};
+namespace fovea::test {
 
 // One invocation of a prefill kernel, or of a part of a decode kernel.
 struct CachedSeen {
@@ -40,6 +35,12 @@ constexpr int64_t kCachedDims = 32;
 constexpr int32_t kCachedBlockRows = 4, kCachedKeyBlock = 4, kCachedChunkBlocks = 2;
 
 enum class Pages { kNone, kTable };
+
+struct CachedElement {
+  fovea_dtype dtype;
+  int64_t bits;
+};
+CachedElement cached_element(fovea_cache_kind kind);
 
 // f32 queries with d = 32, 4 query and 2 KV heads, 2 sequences; the cache has 24 slots a sequence,
 // in pages of 8 out of 7. The library has prefill and decode kernels for every kind of cache. Every

@@ -29,6 +29,8 @@ TEST(Headers, CallLayoutOfTheFirstVersion) {
   EXPECT_EQ(sizeof(fovea_exec), 56U);
   EXPECT_EQ(sizeof(fovea_cache), 200U);
   EXPECT_EQ(detail::kFirstCacheSize, 200U);
+  EXPECT_EQ(detail::kFirstRaggedSize, sizeof(fovea_ragged));
+  EXPECT_EQ(detail::kFirstAppendSize, sizeof(fovea_append));
 }
 
 TEST(Headers, CAndCxxAgree) { EXPECT_EQ(fovea_test_c_call_size(), sizeof(fovea_call)); }
@@ -94,6 +96,26 @@ TEST(CxxHeader, CachesStartEmptyWithTheirSize) {
   EXPECT_EQ(paged.block_table_columns, 3);
   EXPECT_EQ(paged.block_table_stride, 3);
   EXPECT_EQ(paged.ring_window, 0);
+}
+
+TEST(CxxHeader, AppendsAndRaggedBatches) {
+  float data[4];
+  const fovea_tensor tensors[] = {tensor(data, {1, 1, 1, 1}), tensor(data + 1, {1, 1, 1, 1}),
+                                  tensor(data + 2, {1, 1, 1, 1}), tensor(data + 3, {1, 1, 1, 1})};
+  const Append append(tensors[0], tensors[1], tensors[2], tensors[3]);
+  EXPECT_EQ(append.size, sizeof(fovea_append));
+  EXPECT_EQ(append.k_new.data, data);
+  EXPECT_EQ(append.v_new.data, data + 1);
+  EXPECT_EQ(append.k.data, data + 2);
+  EXPECT_EQ(append.v.data, data + 3);
+  EXPECT_EQ(append.cache, nullptr);
+  const int32_t rows[] = {0, 1};
+  const Ragged ragged(1, rows);
+  EXPECT_EQ(ragged.size, sizeof(fovea_ragged));
+  EXPECT_EQ(ragged.batch, 1);
+  EXPECT_EQ(ragged.cu_q, rows);
+  EXPECT_EQ(ragged.cu_k, nullptr);
+  EXPECT_EQ(Ragged(1, rows, rows).cu_k, rows);
 }
 
 TEST(CxxHeader, StatusCarriesTheMessage) {

@@ -216,10 +216,12 @@ typedef struct fovea_call {
  * that costs: docs/caches.md. NaN or infinity in a row makes NaN of its group. Without scales
  * (8-bit floats) numbers beyond the largest become the largest, NaN and infinity NaN.
  *
- * Slots of different tokens must not share memory, nor with k_new and v_new. Of tokens that a ring
- * gives up before the call ends nothing is written. Of exec the call looks at threads, target,
- * parallel_for, pool and allocator; memory is taken from the allocator only if the variant
- * transforms rows or the cache is quantised. */
+ * Slots of different tokens must not share memory, nor with k_new, v_new and tables; that block
+ * tables lead no two tokens to one slot is not checked. Entries are looked at only of slots that
+ * are written. Of tokens that a ring gives up before the call ends nothing is written. Tables over
+ * query heads, positions or rows may have any extent, also 0; those over keys reach to the last new
+ * one. Of exec the call looks at threads, target, parallel_for, pool and allocator; memory is taken
+ * from the allocator only if the variant transforms rows or the cache is quantised. */
 typedef struct fovea_append {
   uint32_t size; /* sizeof(fovea_append) */
   fovea_tensor k_new, v_new;

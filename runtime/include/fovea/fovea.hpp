@@ -201,6 +201,32 @@ inline Cache paged_cache(const std::int32_t* block_table, std::int64_t columns) 
   return cache;
 }
 
+/// New tokens for a cache: k_new [B, Hkv, S, d_qk], v_new [B, Hkv, S, d_v], and the memory of the
+/// cache as a call has it. Lengths, cache, ragged and exec are fields to set.
+struct Append : fovea_append {
+  Append() : fovea_append() { size = sizeof(fovea_append); }
+  Append(const fovea_tensor& new_key, const fovea_tensor& new_value, const fovea_tensor& key,
+         const fovea_tensor& value)
+      : Append() {
+    k_new = new_key;
+    v_new = new_value;
+    k = key;
+    v = value;
+  }
+};
+
+/// Sequences one after the other: cu_query and cu_key hold batch + 1 rows; cu_key NULL: the call
+/// has a cache.
+struct Ragged : fovea_ragged {
+  Ragged() : fovea_ragged() { size = sizeof(fovea_ragged); }
+  Ragged(std::int64_t sequences, const std::int32_t* cu_query, const std::int32_t* cu_key = nullptr)
+      : Ragged() {
+    batch = sequences;
+    cu_q = cu_query;
+    cu_k = cu_key;
+  }
+};
+
 /// One attention call: q [B, Hq, Sq, d_qk], k [B, Hkv, Skv, d_qk], v [B, Hkv, Skv, d_v],
 /// out [B, Hq, Sq, d_v]. Everything else (lse and other outputs, scale, lengths, workspace, exec)
 /// is a field to set.
