@@ -27,6 +27,10 @@ class Contender {
   virtual double run(const TimedCalls& calls) = 0;
   // Copies the result of the last call into the output array in shared memory.
   virtual void write_output() = 0;
+  // What it may be off by beside the error of every contender, by what it was given.
+  virtual double more_error() const { return 0; }
+  // That a call reads and writes, if it is not what others do; else 0.
+  virtual double bytes() const { return 0; }
 };
 
 }  // namespace fovea::bench

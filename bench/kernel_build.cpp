@@ -143,6 +143,7 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
     request.dtypes = {k.spec.dtype};
     request.head_dims = {fmt::format("{}/{}", k.spec.d_qk, k.spec.d_v)};
     request.passes = {k.spec.pass};
+    request.caches = {k.spec.cache};
     request.schedule = k.overrides;
     try {
       k.schedule = text_of(plan_library(request, declared).kernels.at(0).schedule);
@@ -162,6 +163,7 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
                      "--dtype",    k.spec.dtype,
                      "--head-dim", request.head_dims[0],
                      "--pass",     k.spec.pass,
+                     "--cache",    k.spec.cache,
                      "--schedule", k.schedule,
                      "--out",      folders.back().string(),
                      "--jobs",     "1"},

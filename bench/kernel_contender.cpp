@@ -20,6 +20,7 @@ struct LoadedLibrary {
   const fovea_library_info* info = nullptr;
   decltype(&fovea_variant_run) run = nullptr;
   decltype(&fovea_variant_workspace) workspace = nullptr;
+  decltype(&fovea_variant_append) append = nullptr;
   decltype(&fovea_last_message) message = nullptr;
 
   explicit LoadedLibrary(const std::filesystem::path& file) {
@@ -33,6 +34,7 @@ struct LoadedLibrary {
     };
     run = reinterpret_cast<decltype(run)>(find("fovea_variant_run"));
     workspace = reinterpret_cast<decltype(workspace)>(find("fovea_variant_workspace"));
+    append = reinterpret_cast<decltype(append)>(find("fovea_variant_append"));
     message = reinterpret_cast<decltype(message)>(find("fovea_last_message"));
     info = reinterpret_cast<const fovea_library_info* (*)()>(
         find(std::string(kernel_library_name) + "_library"))();
@@ -50,13 +52,22 @@ class KernelContender : public Contender {
       tensor.data = own.data();
     };
     copy(call_.q, problem.q_bytes(), q_);
-    copy(call_.k, problem.k_bytes(), k_);
-    copy(call_.v, problem.v_bytes(), v_);
+    if (choice.cache.kind == "none") {
+      copy(call_.k, problem.k_bytes(), k_);
+      copy(call_.v, problem.v_bytes(), v_);
+    } else {
+      cache_ = std::make_unique<KvCache>(choice.cache, problem);
+      const fovea_status status =
+          library_.append(library_.info, 0, &cache_->append(), problem.parameters().data());
+      if (status != FOVEA_OK) throw Unavailable(library_.message());
+      cache_->attach(call_);
+    }
     copy(call_.out, problem.out_bytes(), out_);
     exec_.threads = choice_.threads;
     exec_.target = choice_.target.c_str();
     exec_.pass = choice_.pass.c_str();
     call_.exec = &exec_;
+    // 0 if the call is refused, which is reported when it is made.
     workspace_.resize(library_.workspace(library_.info, 0, &call_));
     call_.workspace = workspace_.data();
     call_.workspace_size = workspace_.size();
@@ -79,6 +90,13 @@ class KernelContender : public Contender {
 
   void write_output() override { std::memcpy(problem_.call().out.data, out_.data(), out_.size()); }
 
+  double more_error() const override { return cache_ ? cache_->error(problem_) : 0; }
+
+  double bytes() const override {
+    if (!cache_) return 0;
+    return cache_->bytes() + static_cast<double>(problem_.q_bytes() + problem_.out_bytes());
+  }
+
  private:
   void call() {
     const fovea_status status =
@@ -92,6 +110,7 @@ class KernelContender : public Contender {
   fovea_call call_;
   Exec exec_;
   std::vector<unsigned char> q_, k_, v_, out_, workspace_;
+  std::unique_ptr<KvCache> cache_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bench/contender.h"
+#include "bench/kv_cache.h"
 #include "bench/problem.h"
 
 namespace fovea::bench {
@@ -17,6 +18,7 @@ namespace fovea::bench {
 struct KernelChoice {
   std::string target, pass;
   int threads = 1;
+  KvCacheChoice cache = {};
 };
 
 // Calls the kernel as an application does, on memory of its own.

@@ -164,11 +164,13 @@ class Measurement {
         parse_element_type(dtype);
         for (const ExampleShape& s : request_.shapes) {
           for (const std::string& target : targets_of(dtype)) {
-            for (const std::string& schedule : request_.schedules) {
-              const KernelSpec spec = {
-                  request_.pass,           v->name(), dtype, static_cast<int>(s.d_qk),
-                  static_cast<int>(s.d_v), target};
-              if (!find_kernel(spec, schedule)) kernels_.push_back({spec, schedule, "", {}, ""});
+            for (const KvCacheChoice& cache : request_.caches) {
+              for (const std::string& schedule : request_.schedules) {
+                const KernelSpec spec = {
+                    request_.pass,           v->name(), dtype,     static_cast<int>(s.d_qk),
+                    static_cast<int>(s.d_v), target,    cache.kind};
+                if (!find_kernel(spec, schedule)) kernels_.push_back({spec, schedule, "", {}, ""});
+              }
             }
           }
         }
@@ -202,28 +204,37 @@ class Measurement {
     return fmt::format("{}", fmt::join(words, " "));
   }
 
+  void add_kernel(std::vector<Entrant>& all, const Problem& problem, const CaseResult& c,
+                  const KernelChoice& choice, const std::string& overrides) {
+    const ExampleShape& s = problem.shape();
+    const BuiltKernel& k = *find_kernel({c.pass, c.variant, c.dtype, static_cast<int>(s.d_qk),
+                                         static_cast<int>(s.d_v), choice.target, choice.cache.kind},
+                                        overrides);
+    Entrant& e = all.emplace_back();
+    e.row.engine = "fovea";
+    e.row.version = report_.versions[0];
+    e.row.target = choice.target;
+    e.row.cache = choice.cache.text();
+    e.row.schedule = k.schedule;
+    e.row.overrides = overrides;
+    std::string more = " --target " + choice.target;
+    if (e.row.cache != "none") more += " --kv-cache " + e.row.cache;
+    if (!overrides.empty()) more += " --schedule " + overrides;
+    e.row.command = command(c, more + " --peers none");
+    e.row.cannot = k.error;
+    if (!k.error.empty()) return;
+    attempt(e, [&] {
+      e.contender = kernel_contender(k.library, choice, problem);
+      e.row.bytes = e.contender->bytes();
+    });
+  }
+
   std::vector<Entrant> entrants(const Problem& problem, const CaseResult& c) {
     std::vector<Entrant> all;
-    const ExampleShape& s = problem.shape();
     for (const std::string& target : targets_of(c.dtype)) {
-      for (const std::string& overrides : request_.schedules) {
-        const BuiltKernel& k = *find_kernel(
-            {c.pass, c.variant, c.dtype, static_cast<int>(s.d_qk), static_cast<int>(s.d_v), target},
-            overrides);
-        Entrant& e = all.emplace_back();
-        e.row.engine = "fovea";
-        e.row.version = report_.versions[0];
-        e.row.target = target;
-        e.row.schedule = k.schedule;
-        e.row.overrides = overrides;
-        e.row.command = command(
-            c, fmt::format(" --target {}{} --peers none", target,
-                           overrides.empty() ? "" : fmt::format(" --schedule {}", overrides)));
-        e.row.cannot = k.error;
-        if (!k.error.empty()) continue;
-        attempt(e, [&] {
-          e.contender = kernel_contender(k.library, {target, c.pass, c.threads}, problem);
-        });
+      for (const KvCacheChoice& cache : request_.caches) {
+        for (const std::string& overrides : request_.schedules)
+          add_kernel(all, problem, c, {target, c.pass, c.threads, cache}, overrides);
       }
     }
     for (const std::string& peer : chosen_peers_) {
@@ -302,6 +313,7 @@ class Measurement {
     const double first = e.contender->run({1, false, false});
     e.contender->write_output();
     e.row.error = problem.error();
+    e.row.error.bound += e.contender->more_error();
     const bool wrong = e.row.is_fovea()
                            ? !e.row.error.ok()
                            : !(e.row.error.max_abs <= other_result * e.row.error.bound);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/kernel_build.h"
+#include "bench/kv_cache.h"
 #include "bench/peer_pool.h"
 #include "bench/report.h"
 
@@ -19,8 +20,9 @@ struct BenchRequest {
   std::string pass = "prefill";
   std::vector<std::string> dtypes;
   std::vector<ExampleShape> shapes;
-  std::vector<std::string> targets;    // empty: what the dispatcher would choose
-  std::vector<std::string> schedules;  // overrides of the default, "" the default itself
+  std::vector<std::string> targets;          // empty: what the dispatcher would choose
+  std::vector<KvCacheChoice> caches = {{}};  // what kernels read keys and values from
+  std::vector<std::string> schedules;        // overrides of the default, "" the default itself
   std::vector<int> threads;
   std::vector<std::string> setting_words;  // NAME=VALUE
   std::vector<std::string> peers;

@@ -19,7 +19,9 @@ double CaseResult::gflops(const Row& row) const {
   return median > 0 ? flops / median * 1e-9 : 0;
 }
 
-double CaseResult::gbps(const Row& row) const { return bytes / row.seconds.median() * 1e-9; }
+double CaseResult::gbps(const Row& row) const {
+  return (row.bytes > 0 ? row.bytes : bytes) / row.seconds.median() * 1e-9;
+}
 
 double CaseResult::fraction_of_stream(const Row& row) const {
   return gbps(row) / stream_gbps.median();
@@ -48,17 +50,12 @@ nlohmann::ordered_json report_json(const Report& report) {
   for (const CaseResult& c : report.cases) {
     const Row* best = c.best_peer();
     for (const Row& row : c.rows) {
-      Json out = {{"engine", row.engine},
-                  {"version", row.version},
-                  {"variant", c.variant},
-                  {"pass", c.pass},
-                  {"dtype", c.dtype},
-                  {"shape", c.shape},
-                  {"settings", c.settings},
-                  {"target", row.target},
-                  {"schedule", row.schedule},
-                  {"threads", c.threads},
-                  {"caches", c.cold ? "cold" : "warm"},
+      Json out = {{"engine", row.engine},   {"version", row.version},
+                  {"variant", c.variant},   {"pass", c.pass},
+                  {"dtype", c.dtype},       {"shape", c.shape},
+                  {"settings", c.settings}, {"target", row.target},
+                  {"kv_cache", row.cache},  {"schedule", row.schedule},
+                  {"threads", c.threads},   {"caches", c.cold ? "cold" : "warm"},
                   {"notes", row.notes}};
       if (!row.cannot.empty()) {
         out["cannot"] = row.cannot;
@@ -94,9 +91,11 @@ namespace {
 
 std::string row_name(const CaseResult& c, const Row& row) {
   std::string name = row.is_fovea() ? "fovea " + row.target : row.engine;
+  if (row.cache != "none") name += " " + row.cache;
   // Several schedules of one target are told apart by what was asked for.
   const auto same = std::count_if(c.rows.begin(), c.rows.end(), [&](const Row& other) {
-    return row.is_fovea() && other.is_fovea() && other.target == row.target;
+    return row.is_fovea() && other.is_fovea() && other.target == row.target &&
+           other.cache == row.cache;
   });
   if (same > 1) name += row.overrides.empty() ? " (default)" : " " + row.overrides;
   return name;
@@ -194,7 +193,8 @@ std::string report_markdown(const Report& report) {
     for (const Row& row : c.rows) {
       if (!row.is_fovea()) continue;
       out += fmt::format("| {}{}{} | {} | {} | {} |", c.variant, c.settings.empty() ? "" : " ",
-                         c.settings, c.dtype, c.shape, c.threads);
+                         c.settings, row.cache == "none" ? c.dtype : c.dtype + ", " + row.cache,
+                         c.shape, c.threads);
       if (!row.cannot.empty()) {
         out += " – | – |";
       } else {

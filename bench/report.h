@@ -16,9 +16,10 @@ namespace fovea::bench {
 struct Row {
   std::string engine;  // "fovea", or the name of a peer
   std::string version, notes;
-  std::string target, schedule, overrides;  // of fovea's kernels
-  std::string cannot;                       // why there is no measurement; empty: there is one
+  std::string target, cache = "none", schedule, overrides;  // of fovea's kernels
+  std::string cannot;    // why there is no measurement; empty: there is one
   double prepare_s = 0;  // of a peer: compiling, building masks; not in the times
+  double bytes = 0;      // of a call, if not those of the case
   int calls = 1;         // of one sample
   Samples seconds;       // of one call
   Samples peak_gflops;   // one sample in each round

@@ -225,7 +225,10 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
               k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name, cache};
               k.variant = i;
               k.symbol = plan.name + "__" + kernel_name(k.spec);
-              k.schedule = planned_schedule(k.spec, plan.variants[i], *target, request.schedule);
+              // What is asked of the schedules of attention is nothing for those that append.
+              const bool changed = pass != "append" || request.passes.size() == 1;
+              k.schedule = planned_schedule(k.spec, plan.variants[i], *target,
+                                            changed ? request.schedule : "");
               plan.kernels.push_back(std::move(k));
             }
           }

@@ -22,7 +22,7 @@ namespace {
 
 struct BenchArguments {
   bench::BenchRequest request;
-  std::vector<std::string> shapes, threads;
+  std::vector<std::string> shapes, threads, caches;
   std::string cxx, runtime, cache, python, workers;
   bool json = false, markdown = false;
 };
@@ -56,6 +56,8 @@ void run_bench(BenchArguments& a) {
       r.threads.push_back(static_cast<int>(x));
   }
   if (a.threads.empty()) r.threads = {static_cast<int>(cpus)};
+  if (!a.caches.empty()) r.caches.clear();
+  for (const std::string& text : a.caches) r.caches.push_back(bench::parse_kv_cache(text));
   if (r.schedules.empty()) r.schedules = {""};
   for (std::string& schedule : r.schedules) {
     if (schedule == "default") schedule.clear();
@@ -97,6 +99,7 @@ void add_bench_command(CLI::App& app) {
       "example: fovea bench --variant causal --shape 'sq=512|2048|8192,d=64|128' --threads 1,2\n"
       "         fovea bench --variant causal_window --set window=256 --peers flex\n"
       "         fovea bench --pass decode --variant causal --shape 'hq=32,hkv=8,skv=4096|65536'\n"
+      "         fovea bench --pass decode --kv-cache none,same:16,int8 --peers none\n"
       "         fovea bench --schedule default row_vectors=3,key_tile=8 --peers none");
   bench->add_option("--variant", r.variants, "names, or all")
       ->delimiter(',')
@@ -115,6 +118,11 @@ void add_bench_command(CLI::App& app) {
   bench->add_option("--target", r.targets, "targets; default: the one the dispatcher would choose")
       ->delimiter(',');
   bench->add_option("--threads", a->threads, "thread limits, 1,2 or 1..4; default: all CPUs")
+      ->delimiter(',');
+  bench
+      ->add_option("--kv-cache", a->caches,
+                   "what kernels read keys and values from, to compare: none (rows as they are), "
+                   "same, int8, int4, e4m3, e5m2, with a page size same:16; default: none")
       ->delimiter(',');
   bench->add_option("--set", r.setting_words,
                     "a parameter instead of its example: NAME=NUMBER, of a table NAME=parts:COUNT");

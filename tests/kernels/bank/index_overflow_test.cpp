@@ -1,10 +1,9 @@
 // index_overflow_test.cpp: offsets and counts beyond 16 and 32 bits.
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
-
 #include <cstdint>
 
 #include "tests/kernels/bank/bank.h"
+#include "tests/kernels/bank/reserved.h"
 
 namespace fovea::test::bank {
 namespace {
@@ -17,34 +16,6 @@ FOVEA_BANK(OverflowLong, kernels_where([](const TestKernel& k) {
 FOVEA_BANK(OverflowChunked, kernels_for({"test_chunked"}));
 
 constexpr int64_t features = 8;
-
-// Floats of address space, all zero, of which only what is written takes memory.
-class Reserved {
- public:
-  Reserved(const TestKernel& kernel, int64_t count)
-      : dtype_(kernel.dtype()), bytes_(static_cast<size_t>(count * element_size(dtype_))) {
-    void* mapping = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping != MAP_FAILED) data_ = static_cast<unsigned char*>(mapping);
-  }
-  ~Reserved() {
-    if (data_ != nullptr) munmap(data_, bytes_);
-  }
-  Reserved(const Reserved&) = delete;
-  Reserved& operator=(const Reserved&) = delete;
-  bool is_there() const { return data_ != nullptr; }
-  StoredElement at(int64_t element) const {
-    return {data_ + element * element_size(dtype_), dtype_};
-  }
-
- private:
-  fovea_dtype dtype_;
-  size_t bytes_;
-  unsigned char* data_ = nullptr;
-};
-
-#define SKIP_WITHOUT(memory) \
-  if (!(memory).is_there()) GTEST_SKIP() << "this system does not reserve that much memory"
 
 // https://github.com/Dao-AILab/flash-attention/pull/1500: sequences more than 2^31 elements apart
 TEST_P(OverflowFull, Row103SequencesFarApart) {
