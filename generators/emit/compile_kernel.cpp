@@ -12,6 +12,7 @@
 #include "generators/lowering/dot_pairs.h"
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/transpose_loads.h"
+#include "generators/lowering/wide_offsets.h"
 #include "generators/schedules/prefill_loops.h"
 
 namespace fovea {
@@ -76,11 +77,13 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   ExpandDotPairs expand_dot_pairs;
   SeparateRegisterTiles register_tiles;
   TransposeLoads transpose_loads;
+  WideOffsets wide_offsets;
   halide.add_custom_lowering_pass(&skip_blocks, nullptr);
   halide.add_custom_lowering_pass(&trim_blocks, nullptr);
   halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
   halide.add_custom_lowering_pass(&register_tiles, nullptr);
   halide.add_custom_lowering_pass(&transpose_loads, nullptr);
+  if (is_cache(cache)) halide.add_custom_lowering_pass(&wide_offsets, nullptr);
   Compiled compiled;
   compiled.modules.push_back(halide.compile_to_module(pipeline.inputs.arguments(), symbol, target,
                                                       Halide::LinkageType::ExternalPlusArgv));
@@ -113,8 +116,11 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
     Halide::Pipeline halide({part.records});
     SkipBlocks skip_blocks(block_loops(part));
     SeparateRegisterTiles register_tiles;
+    WideOffsets wide_offsets;
     halide.add_custom_lowering_pass(&skip_blocks, nullptr);
     halide.add_custom_lowering_pass(&register_tiles, nullptr);
+    if (is_cache(cache_kind_of(spec.cache)))
+      halide.add_custom_lowering_pass(&wide_offsets, nullptr);
     add(halide, part.inputs.arguments(), part_symbol(symbol, rows));
   }
   const AttentionTiling one_row = tiling_of(1);

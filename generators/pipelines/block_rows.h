@@ -5,13 +5,12 @@
 
 #include <Halide.h>
 
-#include <string>
-
-#include "generators/pipelines/tile_context.h"
+#include "generators/pipelines/cached_block.h"
 
 namespace fovea {
 
-// Key j of a block.
+// Key j of a block: its place in it, and its number.
+Halide::Expr place_in_block(const TileContext& context, const Halide::Expr& key);
 Halide::Expr key_at(const TileContext& context, const Halide::Expr& block_index,
                     const Halide::Expr& key);
 
@@ -21,17 +20,11 @@ Halide::Expr key_at(const TileContext& context, const Halide::Expr& block_index,
 Halide::Expr key_row(const TileContext& context, const Halide::Expr& block_index,
                      const Halide::Expr& key, bool clamped);
 
-// With a cache: the places of a block's keys, so that they are found once for all features.
-struct KeyPlaces {
-  Halide::Func slot, page;  // (j, block); undefined without a cache
-};
-KeyPlaces make_key_places(const TileContext& context, const std::string& name, bool clamped);
-
 class BlockRows {
  public:
-  // Without Funcs of places (`places` undefined) a cache is asked again for each element.
-  static BlockRows of_keys(const TileContext& context, bool clamped, KeyPlaces places);
-  static BlockRows of_values(const TileContext& context, bool clamped, KeyPlaces places);
+  // Without `cached` a cache is asked again for each element.
+  static BlockRows of_keys(const TileContext& context, bool clamped, CachedBlock cached);
+  static BlockRows of_values(const TileContext& context, bool clamped, CachedBlock cached);
 
   int size() const { return size_; }  // features
   bool clamped() const { return clamped_; }
@@ -47,15 +40,17 @@ class BlockRows {
                       const Halide::Expr& block_index) const;
 
  private:
-  BlockRows(const TileContext& context, bool values, bool clamped, KeyPlaces places);
-  KeyPlace place_(const Halide::Expr& key, const Halide::Expr& block_index) const;
-  Halide::Expr read_(const Halide::ImageParam& in, const Halide::Expr& feature,
-                     const KeyPlace& place) const;
+  BlockRows(const TileContext& context, bool values, bool clamped, CachedBlock cached);
+  // Of k or v, or of their scales; `offsets` may be undefined.
+  Halide::Expr offset_(const Halide::ImageParam& in, const Halide::Func& offsets,
+                       const Halide::Expr& key, const Halide::Expr& block_index) const;
+  Halide::Expr stored_(const Halide::Expr& feature, const Halide::Expr& key,
+                       const Halide::Expr& block_index) const;
 
   const TileContext& c_;
   bool values_, clamped_;
   int size_;
-  KeyPlaces places_;
+  CachedBlock cached_;
 };
 
 }  // namespace fovea

@@ -2,9 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/pipelines/cache_inputs.h"
 
+#include <cstdint>
+
 namespace fovea {
 
 using Halide::Expr;
+
+Halide::ImageParam make_slots(const Halide::Type& type, const std::string& name) {
+  Halide::ImageParam slots(type, 4, name);
+  for (int i = 0; i < 4; ++i) slots.dim(i).set_min(0);
+  slots.dim(1).set_stride(1);
+  return slots;
+}
+
+Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place) {
+  const auto wide = [](const Expr& e) { return Halide::cast<int64_t>(e); };
+  return wide(place.slot) * wide(slots.dim(2).stride()) +
+         wide(place.page) * wide(slots.dim(3).stride());
+}
+
+Expr slot_entry(const Halide::ImageParam& slots, const Expr& feature, const Expr& offset) {
+  const Expr narrow =
+      Halide::unsafe_promise_clamped(Halide::cast<int32_t>(offset), 0, slots.dim(1).extent() - 1);
+  return slots(feature, narrow, 0, 0);
+}
 
 CacheInputs make_cache_inputs(CacheKind kind) {
   CacheInputs in;
@@ -18,25 +39,31 @@ CacheInputs make_cache_inputs(CacheKind kind) {
   in.ring_slot = Halide::Param<int>("ring_slot");
   in.ring_end = Halide::Param<int>("ring_end");
   if (!is_quantised(kind)) return in;
-  in.k_scale = Halide::ImageParam(Halide::Float(16), 3, "key_scale_in");
-  in.v_scale = Halide::ImageParam(Halide::Float(16), 3, "value_scale_in");
-  for (Halide::ImageParam* p : {&in.k_scale, &in.v_scale}) {
-    for (int i = 0; i < 3; ++i) p->dim(i).set_min(0);
-  }
+  in.k_scale = make_slots(Halide::Float(16), "key_scale_in");
+  in.v_scale = make_slots(Halide::Float(16), "value_scale_in");
   in.k_group_shift = Halide::Param<int>("k_group_shift");
   in.v_group_shift = Halide::Param<int>("v_group_shift");
   return in;
 }
 
 KeyPlace CacheInputs::place_of(const Expr& key) const {
-  if (!is_cache(kind)) return {key, Expr()};
   // A key that is gone takes the place of the oldest one that is not.
   const Expr turned = ring_slot + Halide::max(key - ring_begin, 0);
   const Expr wrapped = Halide::select(turned >= ring_end, turned - (ring_end - ring_sinks), turned);
   const Expr slot = Halide::select(key < ring_sinks, key, wrapped);
-  const Expr page =
-      pages(Halide::unsafe_promise_clamped(slot >> page_shift, 0, pages.dim(0).extent() - 1));
-  return {slot & ((Expr(1) << page_shift) - 1), page};
+  return {slot_in_page(slot), page_of(slot)};
+}
+
+Expr CacheInputs::is_straight(int unit) const {
+  return ring_end == INT32_MAX && (Expr(1) << page_shift) >= unit;
+}
+
+Expr CacheInputs::slot_in_page(const Expr& slot) const {
+  return slot & ((Expr(1) << page_shift) - 1);
+}
+
+Expr CacheInputs::page_of(const Expr& slot) const {
+  return pages(Halide::unsafe_promise_clamped(slot >> page_shift, 0, pages.dim(0).extent() - 1));
 }
 
 Expr CacheInputs::holds(const Expr& key) const {

@@ -5,16 +5,24 @@
 
 #include <Halide.h>
 
+#include <string>
 #include <vector>
 
 #include "generators/pipelines/cache_kind.h"
 
 namespace fovea {
 
-// Where a key and its value lie: in which slot, and with a cache in which page of it.
+// Where a key and its value lie in a cache.
 struct KeyPlace {
-  Halide::Expr slot, page;
+  Halide::Expr slot, page;  // slot of the page
 };
+
+// Rows of a cache, or their scales: (feature, 0, slot, page). Their offsets are computed apart and
+// in 64 bits, once for a key: dimension 1 takes them, its stride is 1 (lowering/wide_offsets.h).
+Halide::ImageParam make_slots(const Halide::Type& type, const std::string& name);
+Halide::Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place);
+Halide::Expr slot_entry(const Halide::ImageParam& slots, const Halide::Expr& feature,
+                        const Halide::Expr& offset);
 
 // The arguments between scale and the parameters, in the order of registry.h.
 struct CacheInputs {
@@ -25,6 +33,11 @@ struct CacheInputs {
   Halide::Param<int> k_group_shift, v_group_shift;
 
   KeyPlace place_of(const Halide::Expr& key) const;
+  // Whether `unit` keys from a multiple of it on always lie in neighbouring slots of one page; then
+  // a key is in this slot of this page.
+  Halide::Expr is_straight(int unit) const;
+  Halide::Expr slot_in_page(const Halide::Expr& slot) const;
+  Halide::Expr page_of(const Halide::Expr& slot) const;
 
   // Keys that a ring has given up lie between its sinks and its window. A key, and a block of keys
   // of which none is missing or any is left; true without a cache.

@@ -18,14 +18,14 @@ constexpr int32_t nan_bits = 0x7fc00000, infinity_bits = 0x7f800000;
 
 Expr f16_of_bits(const Expr& bits) { return widen(reinterpret(Halide::Float(16), bits)); }
 
-// The exponent of E4M3 moved into that of f16 is too small by 8; subnormal numbers come out right
-// as well, being subnormal there.
+// The exponent of E4M3 moved into that of f16 is too small by 8 (number_factor); subnormal numbers
+// come out right as well, being subnormal there.
 Expr e4m3_to_f32(const Expr& byte) {
   const Expr wide = cast<uint16_t>(byte);
   const Expr magnitude = wide & cast<uint16_t>(0x7f);
   const Expr half =
       ((wide & cast<uint16_t>(0x80)) << cast<uint16_t>(8)) | (magnitude << cast<uint16_t>(7));
-  const Expr value = f16_of_bits(half) * 256.0f;
+  const Expr value = f16_of_bits(half);
   return reinterpret<float>(
       select(magnitude == cast<uint16_t>(0x7f), Expr(nan_bits), reinterpret<int32_t>(value)));
 }
@@ -111,6 +111,8 @@ Expr quantised_number(CacheKind kind, const Expr& feature, int unit,
   }
   throw std::logic_error("a cache that is not quantised holds no numbers with scales");
 }
+
+float number_factor(CacheKind kind) { return kind == CacheKind::E4M3 ? 256.0f : 1.0f; }
 
 float largest_number(CacheKind kind) {
   switch (kind) {

@@ -51,11 +51,14 @@ inline constexpr int int4_distance = 16;
 // Features of the smallest group with a scale of its own.
 inline constexpr int scale_unit = 16;
 
-// Numbers of a quantised cache before their scale. `unit` is the number of neighbouring features
-// from a multiple of it on that are read at once: they lie next to each other in memory, in a form
-// that Halide sees.
+// Numbers of a quantised cache before their scale, and before number_factor. `unit` is the number
+// of neighbouring features from a multiple of it on that are read at once: they lie next to each
+// other in memory, in a form that Halide sees.
 Halide::Expr quantised_number(CacheKind kind, const Halide::Expr& feature, int unit,
                               const std::function<Halide::Expr(const Halide::Expr&)>& stored);
+
+// What they are to be multiplied by, with their scale.
+float number_factor(CacheKind kind);
 
 // Of the numbers of a group the largest that the kind can hold.
 float largest_number(CacheKind kind);

@@ -28,10 +28,13 @@ KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& t
                                 int q_dimensions) {
   const Halide::Type type = stored_type(tiling.element);
   const Halide::Type key_type = stored_type(tiling.element, tiling.cache);
-  const int key_dimensions = is_cache(tiling.cache) ? 3 : 2;
+  const auto rows = [&](const char* name) {
+    return is_cache(tiling.cache) ? make_slots(key_type, name)
+                                  : Halide::ImageParam(key_type, 2, name);
+  };
   KernelInputs in{Halide::ImageParam(type, q_dimensions, "query_in"),
-                  Halide::ImageParam(key_type, key_dimensions, "key_in"),
-                  Halide::ImageParam(key_type, key_dimensions, "value_in"),
+                  rows("key_in"),
+                  rows("value_in"),
                   Halide::Param<int>("q_offset"),
                   Halide::Param<int>("q_len"),
                   Halide::Param<int>("kv_len"),

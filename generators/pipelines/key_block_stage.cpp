@@ -87,7 +87,7 @@ class KeyBlockBuilder {
         name_(std::move(name)),
         partial_(partial),
         visible_(partial ? visible_at(c_, qi, key_()) : Expr()) {
-    s_.places = make_key_places(c_, name_, partial_);
+    s_.cached = make_cached_block(c_, name_, partial_);
   }
 
   KeyBlockStage build(const QueryRows& query, int slice) {
@@ -128,7 +128,7 @@ class KeyBlockBuilder {
   void build_product_(const QueryRows& query, int slice) {
     const bool pairs = c_.tiling.dot_pairs;
     const int size = c_.tiling.d_qk / c_.variant.slice_count() / (pairs ? 2 : 1);
-    const BlockRows rows = BlockRows::of_keys(c_, partial_, s_.places);
+    const BlockRows rows = BlockRows::of_keys(c_, partial_, s_.cached);
     s_.keys = rows_("keys", c_.key_steps(), rows, pairs);
     s_.features = RDom(slice * size, size, "features_" + name_);
     const RDom& f = s_.features;
@@ -238,7 +238,7 @@ class KeyBlockBuilder {
     // A pair holds the values of two keys. Where one of them may be hidden from a row, and be NaN,
     // they have to be added one by one.
     const bool pairs = c_.tiling.dot_pairs && !partial_;
-    const BlockRows rows = BlockRows::of_values(c_, partial_, s_.places);
+    const BlockRows rows = BlockRows::of_values(c_, partial_, s_.cached);
     s_.values = rows_("values", c_.value_steps(), rows, pairs);
     s_.weighted = func_("weighted");
     s_.weighted(qi, d, block) = 0.0f;

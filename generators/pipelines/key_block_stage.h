@@ -54,7 +54,7 @@ BlockLoop make_block_loop(const TileContext& context, const std::string& name, b
 // None of these Funcs mentions the state that blocks are merged into, so all of them can be
 // computed inside its loop over the blocks.
 struct KeyBlockStage {
-  KeyPlaces places;
+  CachedBlock cached;
   RowChain keys, values;     // (d, j, block)
   Halide::Func key_pairs;    // (feature pair, j, block): of transformed keys; others are read where
                              // they lie

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "generators/schedules/cached_block_cpu.h"
+
 namespace fovea {
 namespace {
 
@@ -196,10 +198,7 @@ struct PartScheduler {
     }
     stage.reorder(order).vectorize(lane).never_partition_all();
     const LoopLevel level(state, blocks);
-    for (Func f : {st.places.slot, st.places.page}) {
-      if (f.defined())
-        f.compute_at(level).bound_extent(block, 1).bound(j, 0, s.key_block).vectorize(j, s.lanes);
-    }
+    schedule_cached_block(st.cached, level, s.key_block, s.lanes);
     const bool cached = is_cache(t.cache);
     schedule_key_rows(st.keys, level, t.d_qk, !cached && !variant.key_steps().empty());
     schedule_key_rows(st.values, level, t.d_v, !cached && !variant.value_steps().empty());

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "generators/schedules/cached_block_cpu.h"
+
 namespace fovea {
 namespace {
 
@@ -151,11 +153,7 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
   const auto [block_level, level] = schedule_block_loop(state, update, s.loop, p);
   Var jo("jo"), ji("ji"), d_o("do"), di("di");
 
-  for (Func f : {s.places.slot, s.places.page}) {
-    if (!f.defined()) continue;
-    f.compute_at(block_level).bound_extent(block, 1).bound(j, 0, p.key_block);
-    if (p.key_block % p.lanes == 0) f.vectorize(j, p.lanes);
-  }
+  schedule_cached_block(s.cached, block_level, p.key_block, p.lanes);
   schedule_key_rows(s.keys, block_level, p, t.d_qk);
   schedule_key_rows(s.values, block_level, p, t.d_v);
   schedule_pairs(s, block_level, p, t);

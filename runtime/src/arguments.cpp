@@ -30,7 +30,7 @@ void fill_pages(const Problem& problem, int64_t b, CacheArguments* arguments) {
 }
 
 void fill_scales(const Problem& problem, const fovea_tensor& scales, const fovea_tensor& rows,
-                 int64_t b, int64_t kv_head, Buffer<3>* buffer, int32_t* group_shift) {
+                 int64_t b, int64_t kv_head, Buffer<4>* buffer, int32_t* group_shift) {
   if (scales.data != nullptr) {
     fill_slots(buffer, scales, problem.has_pages(), b, kv_head);
     *group_shift = group_shift_of(rows.extent[3], scales.extent[3]);

@@ -9,11 +9,11 @@ namespace fovea::detail {
 
 // A cache as kernels take it, for one KV head of one sequence.
 struct CacheArguments {
-  Buffer<3> k, v;
+  Buffer<4> k, v;
   TableBuffer pages;
   int32_t page_shift;
   Ring ring;
-  Buffer<3> k_scale, v_scale;
+  Buffer<4> k_scale, v_scale;
   int32_t k_group_shift, v_group_shift;
 };
 

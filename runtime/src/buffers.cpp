@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "buffers.h"
 
+#include <limits.h>
 #include <string.h>
 
 namespace fovea::detail {
@@ -113,7 +114,7 @@ void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, Place place
   group_buffer->buffer.dim = group_buffer->dimensions;
 }
 
-void fill_slots(Buffer<3>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
+void fill_slots(Buffer<4>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
                 int64_t kv_head) {
   const auto pages = has_pages ? static_cast<int32_t>(tensor.extent[0]) : 1;
   const int64_t page_stride = pages > 1 ? tensor.stride[0] / features_in_unit(tensor) : 0;
@@ -121,11 +122,13 @@ void fill_slots(Buffer<3>* slots_buffer, const fovea_tensor& tensor, bool has_pa
   RowBuffer first;
   fill_rows(&first, tensor, {has_pages ? 0 : b, 0}, kv_head, 0, pages > 0 ? slots : 0);
   slots_buffer->dimensions[0] = first.dimensions[0];
-  slots_buffer->dimensions[1] = first.dimensions[1];
-  slots_buffer->dimensions[1].extent = slots;
-  slots_buffer->dimensions[2] = {0, pages, static_cast<int32_t>(page_stride), 0};
+  // Kernels put offsets of their own here.
+  slots_buffer->dimensions[1] = {0, INT32_MAX, 1, 0};
+  slots_buffer->dimensions[2] = first.dimensions[1];
+  slots_buffer->dimensions[2].extent = slots;
+  slots_buffer->dimensions[3] = {0, pages, static_cast<int32_t>(page_stride), 0};
   slots_buffer->buffer = first.buffer;
-  slots_buffer->buffer.dimensions = 3;
+  slots_buffer->buffer.dimensions = 4;
   slots_buffer->buffer.dim = slots_buffer->dimensions;
 }
 

@@ -29,9 +29,9 @@ void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, Place place, 
 void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, Place place,
                 int64_t first_head, int32_t heads, int32_t rows);
 
-// The slots of one KV head in a cache as a buffer of (feature or two, slot of a page, page): of all
-// pages, or of sequence b as a single one.
-void fill_slots(Buffer<3>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
+// The slots of one KV head in a cache as a buffer of (feature or two, 0, slot of a page, page): of
+// all pages, or of sequence b as a single one.
+void fill_slots(Buffer<4>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
                 int64_t kv_head);
 
 // An output of one number a row, as a buffer of (row). A null tensor.data goes to `unwanted`.

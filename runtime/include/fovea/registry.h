@@ -115,7 +115,8 @@ typedef struct fovea_target_info {
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
  * Returns 0, or a Halide error code, as all functions of kernels do. */
-/* A kernel with a cache takes as k and v [d, page_size, pages], in FOVEA_CACHE_I4 [d / 2 bytes, …],
+/* A kernel with a cache takes as k and v [d, 1, page_size, pages], in FOVEA_CACHE_I4 [d / 2 bytes,
+ * …],
  * and between `scale` and the parameters
  *    pages int32 [n], pages of the sequence
  *    page_shift int32, log2(page_size); without pages 30, pages is a single 0 then
@@ -124,13 +125,14 @@ typedef struct fovea_target_info {
  *    ring_slot int32, its slot
  *    ring_end int32, one after the last slot; without a ring INT32_MAX, and the others are 0
  *    if it is quantised:
- *    k_scale f16 [groups, page_size, pages]
- *    v_scale f16 [groups, page_size, pages]
+ *    k_scale f16 [groups, 1, page_size, pages]
+ *    v_scale f16 [groups, 1, page_size, pages]
  *    k_group_shift int32: feature d is in group (d / 16) >> k_group_shift
  *    v_group_shift int32
  * Key i below ring_sinks has slot i, another one t = ring_slot + i - ring_begin, or t less
- * (ring_end - ring_sinks) if t >= ring_end. All strides but that of dimension 0 are any int32;
- * offsets are computed in 64 bits. Keys from ring_sinks to ring_begin - 1 are hidden. */
+ * (ring_end - ring_sinks) if t >= ring_end. Dimension 1 has stride 1 and any extent: kernels
+ * put offsets there, in 64 bits. Strides of slots and pages are any int32. Keys from ring_sinks to
+ * ring_begin - 1 are hidden. */
 /* An append kernel takes
  *    0  user context, void*: the fovea_scratch of this worker
  *    1  k_new [d_qk, rows]

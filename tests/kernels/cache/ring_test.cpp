@@ -20,8 +20,8 @@ TEST_P(RingWindow, LosesNothingThatIsSeen) {
     setup.q_offset.clear();
     const auto window = random.integer(1, 40);
     // A prompt in chunks: every chunk is appended before its own queries ask.
-    for (size_t b = 0; b < setup.kv_len.size() && setup.q_len.empty(); ++b)
-      setup.q_len.push_back(static_cast<int32_t>(setup.q_rows));
+    if (setup.q_len.empty())
+      setup.q_len.assign(setup.kv_len.size(), static_cast<int32_t>(setup.q_rows));
     const int64_t ring = window + setup.q_rows - 1 + random.integer(0, 3);
     cache.ring_sinks = static_cast<int32_t>(random.pick<int64_t>({0, 0, 4, 5}));
     cache.ring_window = static_cast<int32_t>(ring);

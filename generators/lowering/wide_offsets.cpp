@@ -1,0 +1,60 @@
+// wide_offsets.cpp: pairs of conversions, also where a variable stands between them.
+// SPDX-License-Identifier: Apache-2.0
+#include "generators/lowering/wide_offsets.h"
+
+namespace fovea {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+
+// The 64-bit number that `e` is the lower half of; undefined if it is none.
+Expr narrowed_number(const Expr& e) {
+  if (const auto* same = e.as<ir::Broadcast>()) {
+    const Expr inner = narrowed_number(same->value);
+    return inner.defined() ? ir::Broadcast::make(inner, same->lanes) : Expr();
+  }
+  const auto* cast = e.as<ir::Cast>();
+  if (!cast || cast->type.element_of() != Halide::Int(32) ||
+      cast->value.type().element_of() != Halide::Int(64)) {
+    return Expr();
+  }
+  return cast->value;
+}
+
+}  // namespace
+
+Expr WideOffsets::visit(const ir::Cast* op) {
+  const Expr value = mutate(op->value);
+  if (op->type.element_of() == Halide::Int(64)) {
+    if (const Expr number = narrowed_number(value); number.defined()) return number;
+  }
+  return value.same_as(op->value) ? Expr(op) : ir::Cast::make(op->type, value);
+}
+
+// Each use says itself what was narrowed, so that a conversion around it sees it.
+Expr WideOffsets::visit(const ir::Variable* op) {
+  const auto found = narrowed_.find(op->name);
+  return found == narrowed_.end() ? Expr(op) : found->second;
+}
+
+Expr WideOffsets::visit(const ir::Let* op) {
+  const Expr value = mutate(op->value);
+  if (!narrowed_number(value).defined()) return ir::Let::make(op->name, value, mutate(op->body));
+  narrowed_[op->name] = value;
+  const Expr body = mutate(op->body);
+  narrowed_.erase(op->name);
+  return body;
+}
+
+ir::Stmt WideOffsets::visit(const ir::LetStmt* op) {
+  const Expr value = mutate(op->value);
+  if (!narrowed_number(value).defined())
+    return ir::LetStmt::make(op->name, value, mutate(op->body));
+  narrowed_[op->name] = value;
+  const ir::Stmt body = mutate(op->body);
+  narrowed_.erase(op->name);
+  return body;
+}
+
+}  // namespace fovea

@@ -1,0 +1,46 @@
+// cached_block.h: where the keys and values of a block lie in a cache, and their scales, as Funcs:
+// found once for a block and not for every element.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_GENERATORS_PIPELINES_CACHED_BLOCK_H
+#define FOVEA_GENERATORS_PIPELINES_CACHED_BLOCK_H
+
+#include <Halide.h>
+
+#include <string>
+#include <vector>
+
+#include "generators/pipelines/tile_context.h"
+
+namespace fovea {
+
+// Offsets (key of the block, block), int64. Neighbouring keys lie in one page and in slots next to
+// each other unless pages are very small or there is a ring: for those, `scattered` runs over all
+// keys once more and asks the block table for each.
+struct KeyOffsets {
+  Halide::Func f;
+  Halide::RDom scattered;
+};
+
+struct CachedRows {
+  KeyOffsets rows;
+  KeyOffsets scales;   // undefined unless the cache is quantised
+  Halide::Func scale;  // (group, key of the block, block), f32
+  int most_groups = 1;
+};
+
+struct CachedBlock {
+  CachedRows keys, values;  // undefined without a cache
+  bool is_defined() const { return keys.rows.f.defined(); }
+};
+
+CachedBlock make_cached_block(const TileContext& context, const std::string& name, bool clamped);
+
+// The group of a feature, within those that there are.
+Halide::Expr scale_group(const TileContext& context, bool of_values, const Halide::Expr& feature);
+// A scale in f32, as quantised_number wants it.
+Halide::Expr scale_entry(const TileContext& context, bool of_values, const Halide::Expr& group,
+                         const Halide::Expr& offset);
+
+}  // namespace fovea
+
+#endif
