@@ -79,7 +79,8 @@ void fill_unwanted_scales(RowBuffer* buffer, unsigned char* memory, int32_t rows
   buffer->buffer = {0, nullptr, memory, 0, halide_type(FOVEA_F16), 2, buffer->dimensions, nullptr};
 }
 
-int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index, unsigned char* slice) {
+int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index,
+              const WorkerSlice& slice) {
   const fovea_append& call = work.append->call;
   const Problem& problem = work.append->problem;
   const fovea_cache& cache = problem.cache;
@@ -103,7 +104,7 @@ int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index, uns
   fill_rows(&k, call.k, slot, kv_head, 0, run.rows);
   fill_rows(&v, call.v, slot, kv_head, 0, run.rows);
 
-  fovea_scratch scratch = scratch_of(work, slice);
+  fovea_scratch scratch = slice.scratch();
   void* user_context = &scratch;
   Arguments arguments;
   arguments.add(&user_context, &k_new.buffer, &v_new.buffer, &first_key, &kv_len, &batch, &kv_head);
@@ -118,21 +119,22 @@ int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index, uns
       fill_rows(&k_scale, cache.k_scale, slot, kv_head, 0, run.rows);
       fill_rows(&v_scale, cache.v_scale, slot, kv_head, 0, run.rows);
     } else {
-      fill_unwanted_scales(&k_scale, slice, run.rows);
-      fill_unwanted_scales(&v_scale, slice + work.plan->unwanted_step, run.rows);
+      const UnwantedRows unwanted = slice.unwanted();
+      fill_unwanted_scales(&k_scale, unwanted.memory, run.rows);
+      fill_unwanted_scales(&v_scale, unwanted.memory + unwanted.step, run.rows);
     }
     arguments.add(&k_group_shift, &v_group_shift, &has_scales);
   }
   arguments.add_parameters(problem, work.parameters);
   arguments.add(&k.buffer, &v.buffer);
   if (quantised) arguments.add(&k_scale.buffer, &v_scale.buffer);
-  return work.kernel->run(arguments.list());
+  return work.kernels[0]->run(arguments.list());
 }
 
 // Items in order: runs, and of each its KV heads.
-void run_worker(Work* base, unsigned char* slice) {
+void run_worker(Work* base, const WorkerSlice& slice) {
   const auto* work = static_cast<AppendWork*>(base);
-  RunCursor cursor(*work->append, work->kernel->block_rows);
+  RunCursor cursor(*work->append, work->kernels[0]->block_rows);
   const int64_t kv_heads = work->problem->kv_heads;
   Run run = {};
   int64_t end = 0;  // of the items of `run`
@@ -141,7 +143,7 @@ void run_worker(Work* base, unsigned char* slice) {
       if (!cursor.next(&run)) return;
     }
     const int code = write_run(*work, run, item - (end - kv_heads), slice);
-    if (code != 0) report_error(base, code);
+    if (code != 0) report_error(base, *work->kernels[0], code);
   }
 }
 
@@ -168,7 +170,7 @@ fovea_status write(const Append& append, const fovea_kernel_info& kernel, const 
   if (status == FOVEA_OK) status = acquire_workspace(problem, plan, &workspace);
   if (status != FOVEA_OK) return status;
   AppendWork work;
-  start_work(&work, problem, kernel, plan, workspace);
+  start_work(&work, problem, &kernel, nullptr, plan, workspace);
   work.append = &append;
   work.items = items;
   work.run_worker = run_worker;
@@ -188,7 +190,7 @@ fovea_status run_append(const fovea_library_info* library, int32_t variant,
   Append append = {};
   status = check_append(*library, variant, call, &capabilities, &append);
   if (status != FOVEA_OK) return status;
-  status = check_parameters(append.problem, output_views(append), params);
+  status = check_parameters(append.problem, outputs_of(append), params);
   if (status != FOVEA_OK || append.problem.nothing_to_do) return status;
   const int32_t kernel = select_kernel(*library, append.problem.request, capabilities);
   if (kernel == kNoKernel)

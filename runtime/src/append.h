@@ -20,12 +20,13 @@ struct Append {
 fovea_status check_append(const fovea_library_info& library, int32_t variant,
                           const fovea_append* call, Capabilities* capabilities, Append* append);
 
-inline OutputViews output_views(const Append& append) {
+inline Outputs outputs_of(const Append& append) {
   const Problem& problem = append.problem;
-  OutputViews outputs = {{tensor_view("k", problem.call.k), tensor_view("v", problem.call.v),
-                          tensor_view("cache.k_scale", problem.cache.k_scale),
-                          tensor_view("cache.v_scale", problem.cache.v_scale)},
-                         4};
+  Outputs outputs;
+  outputs.add("k", problem.call.k);
+  outputs.add("v", problem.call.v);
+  outputs.add("cache.k_scale", problem.cache.k_scale);
+  outputs.add("cache.v_scale", problem.cache.v_scale);
   return outputs;
 }
 

@@ -11,7 +11,8 @@ namespace {
 alignas(64) constexpr unsigned char kNothing[64] = {};
 uint8_t* nothing() { return const_cast<uint8_t*>(kNothing); }
 
-int64_t features_in_unit(const fovea_tensor& tensor) { return tensor.dtype == FOVEA_I4 ? 2 : 1; }
+// log2 of the features that memory is counted in. Of what they divide, all is a multiple of them.
+int features_shift(const fovea_tensor& tensor) { return tensor.dtype == FOVEA_I4 ? 1 : 0; }
 
 // Strides of axes with one element mean nothing and may be anything: index 0 times a stride is 0.
 // All other products have been checked to fit.
@@ -19,7 +20,7 @@ uint8_t* row_address(const fovea_tensor& tensor, Place place, int64_t head, int6
   const int64_t elements = place.b * tensor.stride[0] + head * tensor.stride[1] +
                            (place.row + first_row) * tensor.stride[2];
   return static_cast<uint8_t*>(tensor.data) +
-         elements / features_in_unit(tensor) * dtype_size(tensor.dtype);
+         (elements >> features_shift(tensor)) * dtype_size(tensor.dtype);
 }
 
 int32_t stride_of(const fovea_tensor& tensor, int axis) {
@@ -67,13 +68,13 @@ HalideType halide_type(fovea_dtype dtype) {
 
 void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, Place place, int64_t head,
                int64_t first_row, int32_t rows) {
-  const int64_t in_unit = features_in_unit(tensor);
-  const auto features = static_cast<int32_t>(tensor.extent[3] / in_unit);
+  const int shift = features_shift(tensor);
+  const auto features = static_cast<int32_t>(tensor.extent[3] >> shift);
   uint8_t* host = nothing();
   if (rows > 0 && features > 0) host = row_address(tensor, place, head, first_row);
   // One row has no stride to speak of; features keeps it valid for any check a kernel makes.
   const int32_t row_stride =
-      tensor.extent[2] > 1 ? static_cast<int32_t>(tensor.stride[2] / in_unit) : features;
+      tensor.extent[2] > 1 ? static_cast<int32_t>(tensor.stride[2] >> shift) : features;
   rows_buffer->dimensions[0] = {0, features, 1, 0};
   rows_buffer->dimensions[1] = {0, rows, row_stride, 0};
   rows_buffer->buffer = {
@@ -117,7 +118,7 @@ void fill_group(Buffer<3>* group_buffer, const fovea_tensor& tensor, Place place
 void fill_slots(Buffer<4>* slots_buffer, const fovea_tensor& tensor, bool has_pages, int64_t b,
                 int64_t kv_head) {
   const auto pages = has_pages ? static_cast<int32_t>(tensor.extent[0]) : 1;
-  const int64_t page_stride = pages > 1 ? tensor.stride[0] / features_in_unit(tensor) : 0;
+  const int64_t page_stride = pages > 1 ? tensor.stride[0] >> features_shift(tensor) : 0;
   const auto slots = static_cast<int32_t>(tensor.extent[2]);
   RowBuffer first;
   fill_rows(&first, tensor, {has_pages ? 0 : b, 0}, kv_head, 0, pages > 0 ? slots : 0);

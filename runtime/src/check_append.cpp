@@ -28,7 +28,7 @@ fovea_status check_types(const Append& append) {
 fovea_status check_shapes(const Append& append) {
   const Problem& problem = append.problem;
   const fovea_append& call = append.call;
-  const bool is_ragged = problem.ragged.cu_q != nullptr;
+  const bool is_ragged = problem.is_ragged();
   const int64_t tensor_batch = is_ragged ? 1 : problem.batch;
   struct Equal {
     const char* name;
@@ -68,7 +68,7 @@ fovea_status check_shapes(const Append& append) {
 fovea_status check_new_len(const Append& append) {
   const int32_t* new_len = append.call.new_len;
   const int64_t rows = append.call.k_new.extent[kRow];
-  if (append.problem.ragged.cu_q != nullptr) {
+  if (append.problem.is_ragged()) {
     if (new_len == nullptr) return FOVEA_OK;
     return fail(FOVEA_INVALID_ARGUMENT,
                 "new_len = %p: must be NULL, ragged.cu_q says how many tokens each sequence has",
@@ -189,15 +189,15 @@ fovea_status check_append(const fovea_library_info& library, int32_t variant,
   problem.q_rows = call.k_new.extent[kRow];
   problem.d_qk = call.k_new.extent[kFeature];
   problem.d_v = call.v_new.extent[kFeature];
-  problem.nothing_to_do = problem.batch == 0 || problem.kv_heads == 0 || problem.q_rows == 0;
   if (call.ragged != nullptr) {
     if (problem.ragged.cu_k != nullptr) {
       return fail(FOVEA_INVALID_ARGUMENT, "ragged.cu_k = %p: must be NULL, k and v are a cache",
                   static_cast<const void*>(problem.ragged.cu_k));
     }
-    status = check_offsets("ragged.cu_q", problem.ragged.cu_q, problem.batch, problem.q_rows,
-                           "k_new.extent[2]");
+    status = check_offsets("ragged.cu_q", problem.ragged.cu_q, problem.batch,
+                           call.k_new.extent[kRow], "k_new.extent[2]", &problem.q_rows);
   }
+  problem.nothing_to_do = problem.batch == 0 || problem.kv_heads == 0 || problem.q_rows == 0;
   if (status == FOVEA_OK) status = check_shapes(*append);
   if (status == FOVEA_OK) status = check_cache(&problem);
   if (status == FOVEA_OK) status = check_lengths(append);

@@ -84,12 +84,9 @@ fovea_status complete(const char* name, const void* from, size_t first_size, siz
 
 fovea_status check_exec(const fovea_library_info& library, const fovea_exec* given,
                         Capabilities* capabilities, fovea_exec* exec) {
-  *exec = {};
-  if (given != nullptr) {
-    const fovea_status status = complete("exec", given, kFirstExecSize, sizeof(fovea_exec), exec);
-    if (status != FOVEA_OK) return status;
-  }
-  fovea_status status = check_threads(*exec);
+  fovea_status status = FOVEA_OK;
+  if (given != nullptr) status = complete("exec", given, kFirstExecSize, sizeof(fovea_exec), exec);
+  if (status == FOVEA_OK) status = check_threads(*exec);
   if (status == FOVEA_OK) status = check_target(library, *exec, capabilities);
   if (status != FOVEA_OK) return status;
   const fovea_allocator* allocator = exec->allocator;
@@ -156,13 +153,13 @@ fovea_status check_call(const fovea_library_info& library, int32_t variant, cons
     if (status != FOVEA_OK) return status;
     problem->request.cache = cache_kind_of(problem->call.k.dtype, problem->call.q.dtype);
   }
+  if (problem->call.ragged != nullptr) {
+    status = check_ragged(problem->call.ragged, &problem->ragged);
+    if (status != FOVEA_OK) return status;
+  }
   status = check_exec(library, problem->call.exec, capabilities, &problem->exec);
   if (status == FOVEA_OK) status = check_pass(problem);
   if (status != FOVEA_OK) return status;
-  if (problem->call.ragged != nullptr) {
-    return fail(FOVEA_UNSUPPORTED,
-                "ragged is set: must be NULL, ragged batches are not supported in this version");
-  }
   status = check_tensors(problem);
   if (status != FOVEA_OK) return status;
   status = check_scale(problem);

@@ -32,10 +32,13 @@ fovea_status check_kv_len(const Problem& problem) {
   }
   for (int64_t b = 0; b < problem.batch; ++b) {
     const int64_t most = problem.has_ring() ? kLargestPosition : capacity_of(problem, b);
+    const char* name = problem.has_ring()               ? "the largest position"
+                       : problem.ragged.cu_k != nullptr ? "the keys of the sequence in ragged.cu_k"
+                                                        : capacity_name(problem);
     if (kv_len[b] >= 0 && kv_len[b] <= most) continue;
     return fail(FOVEA_INVALID_ARGUMENT,
                 "kv_len[%" PRId64 "] = %" PRId32 ": allowed: 0 to %s = %" PRId64, b, kv_len[b],
-                problem.has_ring() ? "the largest position" : capacity_name(problem), most);
+                name, most);
   }
   return FOVEA_OK;
 }
@@ -46,7 +49,8 @@ const char* capacity_name(const Problem& problem) {
   if (problem.request.pass == FOVEA_APPEND) return "the largest kv_len after the call";
   if (problem.has_ring()) return "the largest kv_len";
   if (problem.has_pages()) return "cache.block_table_columns * k.extent[2]";
-  return problem.ragged.cu_k != nullptr ? "the keys of the sequence in ragged.cu_k" : "k.extent[2]";
+  return problem.ragged.cu_k != nullptr ? "the most keys of a sequence in ragged.cu_k"
+                                        : "k.extent[2]";
 }
 
 fovea_status check_lengths(const Problem& problem) {
@@ -55,10 +59,9 @@ fovea_status check_lengths(const Problem& problem) {
     const char* name;
     int64_t value;
   };
-  const bool is_ragged = problem.ragged.cu_q != nullptr;
   const int64_t kv_rows = problem.has_ring() ? 0 : problem.kv_rows;  // else one of kv_len
   for (const Extent& extent :
-       {Extent{is_ragged ? "the most rows of a sequence in ragged.cu_q" : "q.extent[2]",
+       {Extent{problem.is_ragged() ? "the most rows of a sequence in ragged.cu_q" : "q.extent[2]",
                problem.q_rows},
         Extent{capacity_name(problem), kv_rows}}) {
     if (extent.value <= kLargestPosition) continue;

@@ -93,6 +93,8 @@ Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32
               capacity_name(problem)};
     }
     case FOVEA_AXIS_ROW:
+      if (problem.is_ragged())
+        return {problem.q_rows, INT32_MAX, "the most rows of a sequence in ragged.cu_q"};
       return {problem.q_rows, problem.q_rows, "the query rows, q.extent[2]"};
     case FOVEA_AXIS_FEATURE:
       return {problem.d_qk, problem.d_qk, "the features of q and k, q.extent[3]"};
@@ -104,7 +106,7 @@ Demand demand_of(const Problem& problem, const fovea_parameter_info& info, int32
   return {1, INT32_MAX, "at least one entry"};
 }
 
-fovea_status check_table(const Problem& problem, const OutputViews& outputs,
+fovea_status check_table(const Problem& problem, const Outputs& outputs,
                          const fovea_parameter_info& info, const void* field) {
   fovea_table table = {};
   memcpy(&table, field, sizeof(table));
@@ -151,7 +153,7 @@ fovea_status check_table(const Problem& problem, const OutputViews& outputs,
         info.name);
   }
   for (int i = 0; i < outputs.count; ++i) {
-    const View& output = outputs.views[i];
+    const View output = tensor_view(outputs.list[i].name, *outputs.list[i].tensor);
     if (are_disjoint(output, view)) continue;
     return fail(FOVEA_INVALID_ARGUMENT,
                 "%s.data = %p: overlaps params.%s (%p); allowed: no overlap", output.name,
@@ -162,8 +164,7 @@ fovea_status check_table(const Problem& problem, const OutputViews& outputs,
 
 }  // namespace
 
-fovea_status check_parameters(const Problem& problem, const OutputViews& outputs,
-                              const void* params) {
+fovea_status check_parameters(const Problem& problem, const Outputs& outputs, const void* params) {
   const fovea_variant_info& variant = *problem.variant;
   if (params == nullptr && variant.parameter_count > 0) {
     return fail(FOVEA_INVALID_ARGUMENT,

@@ -73,16 +73,16 @@ fovea_status check_extra_shape(const Problem& problem, const ExtraOutput& extra)
   const int64_t extent = tensor->extent[kFeature];
   const bool of_lengths = problem.has_ring() || problem.ragged.cu_k != nullptr;
   if (of_lengths ? extent >= problem.kv_rows : extent == problem.kv_rows) return FOVEA_OK;
-  return fail(FOVEA_INVALID_ARGUMENT,
-              "%s.extent[3] = %" PRId64 ": allowed: %s%" PRId64 ", %s (keys)", extra.name, extent,
-              of_lengths ? "at least " : "", problem.kv_rows, capacity_name(problem));
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[3] = %" PRId64 ": allowed: %s%" PRId64 ", %s%s",
+              extra.name, extent, of_lengths ? "at least " : "", problem.kv_rows,
+              capacity_name(problem), of_lengths ? "" : " (keys)");
 }
 
 fovea_status check_shapes(const Problem& problem) {
   const fovea_call& call = problem.call;
   // Without pages a cache has a batch index for each sequence, however the rows lie.
-  const bool is_ragged = problem.ragged.cu_q != nullptr;
-  const char* batch = is_ragged && problem.has_cache() ? "ragged.batch" : "q.extent[0] (batch)";
+  const char* batch =
+      problem.is_ragged() && problem.has_cache() ? "ragged.batch" : "q.extent[0] (batch)";
   const int64_t key_batch = problem.has_cache() ? problem.batch : call.q.extent[kBatch];
   if (!problem.has_pages()) {
     const fovea_status status = check_same({"k", &call.k, kBatch, batch, key_batch});
@@ -173,6 +173,10 @@ fovea_status check_tensors(Problem* problem) {
   problem->kv_rows = call.k.extent[kRow];
   problem->d_qk = call.q.extent[kFeature];
   problem->d_v = call.v.extent[kFeature];
+  if (call.ragged != nullptr) {
+    status = check_sequences(problem);
+    if (status != FOVEA_OK) return status;
+  }
   if (problem->has_cache()) {
     status = check_cache(problem);
     if (status != FOVEA_OK) return status;

@@ -22,10 +22,12 @@ struct Problem {
   Request request;
   // Of q_rows and kv_rows the most that a sequence may have. Each fits int32.
   int64_t batch, q_heads, kv_heads, q_rows, kv_rows, d_qk, d_v;
-  int32_t page_shift;  // log2 of the slots of a page
+  int64_t decode_rows;  // sequences of at most so many rows run in decode, the others in prefill
+  int32_t page_shift;   // log2 of the slots of a page
   float scale;
   bool nothing_to_do;  // no output element exists
 
+  bool is_ragged() const { return ragged.cu_q != nullptr; }
   bool has_cache() const { return request.cache != FOVEA_CACHE_NONE; }
   bool has_pages() const { return cache.block_table != nullptr; }
   bool has_ring() const { return cache.ring_window > 0; }
@@ -46,7 +48,8 @@ constexpr size_t kFirstAppendSize = offsetof(fovea_append, exec) + sizeof(const 
 // what it lacks.
 fovea_status complete(const char* name, const void* from, size_t first_size, size_t size, void* to);
 
-// exec but for the pass, completed; of capabilities, replaces the forced target by its own.
+// exec but for the pass, completed into one that comes in cleared; of capabilities, replaces the
+// forced target by its own.
 fovea_status check_exec(const fovea_library_info& library, const fovea_exec* given,
                         Capabilities* capabilities, fovea_exec* exec);
 // The settings of exec that every entry point looks at.
@@ -76,11 +79,14 @@ fovea_status check_float(const char* name, fovea_dtype dtype);
 fovea_status check_cache_types(const Problem& problem, const char* name);
 // The cache but for its block table; sets page_shift, and kv_rows to the slots of a sequence.
 fovea_status check_cache(Problem* problem);
-// Whether cu[0 … batch] are rows of a tensor of `rows` rows, not falling.
-fovea_status check_offsets(const char* name, const int32_t* cu, int64_t batch, int64_t rows,
-                           const char* rows_name);
 // A ragged structure without its arrays, completed.
 fovea_status check_ragged(const fovea_ragged* given, fovea_ragged* ragged);
+// Whether cu[0 … batch] are rows of a tensor of `rows` rows, not falling; and how many the longest
+// sequence has.
+fovea_status check_offsets(const char* name, const int32_t* cu, int64_t batch, int64_t rows,
+                           const char* rows_name, int64_t* longest);
+// The sequences of a ragged call; sets batch, q_rows and, without a cache, kv_rows.
+fovea_status check_sequences(Problem* problem);
 // The entries of some slots of sequence b; of the slots that kv_len says are used.
 fovea_status check_block_table(const Problem& problem, int64_t b, int64_t first_slot,
                                int64_t end_slot);
@@ -88,8 +94,7 @@ fovea_status check_block_table(const Problem& problem);
 
 // The parameter structure of the variant, against the problem's shapes; tables must not overlap
 // outputs.
-fovea_status check_parameters(const Problem& problem, const OutputViews& outputs,
-                              const void* params);
+fovea_status check_parameters(const Problem& problem, const Outputs& outputs, const void* params);
 
 // Whether a given workspace has at least `needed` bytes.
 fovea_status check_workspace(const Problem& problem, size_t needed);

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "append.h"
 #include "checks.h"
-#include "decode.h"
 #include "explain.h"
-#include "prefill.h"
 #include "prepare.h"
 
 using namespace fovea::detail;
@@ -16,13 +14,11 @@ extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int
   fovea_status status =
       prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
   if (status != FOVEA_OK) return status;
-  status = check_parameters(ready.problem, output_views(ready.problem.call), params);
+  status = check_parameters(ready.problem, outputs_of(ready.problem.call), params);
   if (status != FOVEA_OK) return status;
   status = check_workspace(ready.problem, ready.plan.bytes);
-  if (status != FOVEA_OK || ready.kernel == kNoKernel) return status;
-  const fovea_kernel_info& kernel = library->kernels[ready.kernel];
-  return kernel.pass == FOVEA_DECODE ? run_decode(ready.problem, params, kernel, ready.plan)
-                                     : run_prefill(ready.problem, params, kernel, ready.plan);
+  if (status != FOVEA_OK || ready.problem.nothing_to_do) return status;
+  return run_call(ready.problem, params, ready.kernels, ready.plan);
 }
 
 extern "C" fovea_status fovea_variant_append(const fovea_library_info* library, int32_t variant,

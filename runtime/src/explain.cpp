@@ -21,8 +21,18 @@ void append_exception(Text* text, const fovea_library_info& library,
                preference.reason);
 }
 
-void append_choice(Text* text, const fovea_library_info& library, const Preparation& ready) {
-  const fovea_kernel_info& kernel = library.kernels[ready.kernel];
+// "pass decode: 3 of 7 sequences, at most 16 query rows"
+void append_pass(Text* text, const Preparation& ready, fovea_pass pass) {
+  text->append("pass %s: ", pass_name(pass));
+  if (ready.problem.is_ragged()) {
+    text->append("%" PRId64 " of %" PRId64 " sequences, ", ready.sequences[pass],
+                 ready.problem.batch);
+  }
+  text->append("%s", ready.why[pass]);
+}
+
+void append_choice(Text* text, const fovea_library_info& library, const Preparation& ready,
+                   const fovea_kernel_info& kernel) {
   const fovea_target_info& target = library.targets[kernel.target];
   const Capabilities& capabilities = ready.capabilities;
   text->append("chosen: %s (", kernel.name);
@@ -33,32 +43,43 @@ void append_choice(Text* text, const fovea_library_info& library, const Preparat
                  preference_of(target, kernel.dtype, capabilities.cpu_family).value);
     append_exception(text, library, kernel, capabilities);
   }
-  text->append("; pass %s: %s; up to %" PRId32 " threads, workspace %zu bytes)\n",
-               pass_name(kernel.pass), ready.why_pass, ready.plan.workers, ready.plan.bytes);
+  text->append("; ");
+  append_pass(text, ready, kernel.pass);
+  text->append("; up to %" PRId32 " threads, workspace %zu bytes)\n", ready.plan.workers,
+               ready.plan.bytes);
 }
 
-void append_candidate(Text* text, const fovea_library_info& library, int32_t index,
-                      const Preparation& ready) {
-  const fovea_kernel_info& kernel = library.kernels[index];
+// What a kernel would have to be: of the passes that the call runs in, its own.
+Request request_for(const Preparation& ready, const fovea_kernel_info& kernel) {
+  Request request = ready.problem.request;
+  for (const fovea_kernel_info* chosen : ready.kernels) {
+    if (chosen != nullptr && chosen->pass == kernel.pass) request.pass = kernel.pass;
+  }
+  return request;
+}
+
+void append_candidate(Text* text, const fovea_library_info& library,
+                      const fovea_kernel_info& kernel, const Preparation& ready) {
   text->append("%s: ", kernel.name);
   if (ready.problem.call.size == 0) {
     text->append("not considered, the call could not be read\n");
     return;
   }
-  const bool usable =
-      judge(library, kernel, ready.problem.request, ready.capabilities).refusal == Refusal::kNone;
-  if (index == ready.kernel) {
+  const Request request = request_for(ready, kernel);
+  const bool usable = judge(library, kernel, request, ready.capabilities).refusal == Refusal::kNone;
+  const fovea_kernel_info* chosen =
+      kernel.pass < FOVEA_APPEND ? ready.kernels[kernel.pass] : nullptr;
+  if (&kernel == chosen) {
     text->append("chosen\n");
-  } else if (usable && ready.kernel != kNoKernel) {
-    text->append("usable, but %s has the larger preference",
-                 library.targets[library.kernels[ready.kernel].target].name);
+  } else if (usable && chosen != nullptr) {
+    text->append("usable, but %s has the larger preference", library.targets[chosen->target].name);
     append_exception(text, library, kernel, ready.capabilities);
     text->append("\n");
   } else if (usable) {
     text->append("usable\n");
   } else {
     text->append("refused, ");
-    append_refusal(*text, library, kernel, ready.problem.request, ready.capabilities);
+    append_refusal(*text, library, kernel, request, ready.capabilities);
     text->append("\n");
   }
 }
@@ -72,15 +93,17 @@ fovea_status explain(const fovea_library_info* library, int32_t variant, const f
   if (status == FOVEA_OK) status = check_workspace(ready.problem, ready.plan.bytes);
   if (status != FOVEA_OK) {
     text->append("%s: %s\n", fovea_status_name(status), fovea_last_message());
-  } else if (ready.kernel == kNoKernel) {
+  } else if (ready.problem.nothing_to_do) {
     text->append("ok: nothing to compute, the output has no elements\n");
-  } else {
-    append_choice(text, *library, ready);
+  }
+  for (const fovea_kernel_info* kernel : ready.kernels) {
+    if (status == FOVEA_OK && kernel != nullptr) append_choice(text, *library, ready, *kernel);
   }
   // Of a library that was refused as a whole, nothing may be read.
   if (ready.problem.variant == nullptr) return status;
   for (int32_t i = 0; i < library->kernel_count; ++i) {
-    if (library->kernels[i].variant == variant) append_candidate(text, *library, i, ready);
+    if (library->kernels[i].variant == variant)
+      append_candidate(text, *library, library->kernels[i], ready);
   }
   return status;
 }

@@ -5,8 +5,6 @@
 
 #include <fovea/registry.h>
 
-#include "views.h"
-
 namespace fovea::detail {
 
 struct ExtraOutput {
@@ -29,18 +27,23 @@ inline bool is_wanted(const fovea_call& call, const ExtraOutput& output) {
   return (call.*output.field).data != nullptr;
 }
 
-// What tables must not overlap.
-struct OutputViews {
-  View views[1 + kExtraOutputCount];
-  int count;
+// The tensors that tables must not overlap.
+struct Outputs {
+  struct Named {
+    const char* name;
+    const fovea_tensor* tensor;
+  };
+  Named list[1 + kExtraOutputCount];
+  int count = 0;
+
+  void add(const char* name, const fovea_tensor& tensor) { list[count++] = {name, &tensor}; }
 };
 // out and every extra output that the call wants.
-inline OutputViews output_views(const fovea_call& call) {
-  OutputViews outputs = {};
-  outputs.views[outputs.count++] = tensor_view("out", call.out);
+inline Outputs outputs_of(const fovea_call& call) {
+  Outputs outputs;
+  outputs.add("out", call.out);
   for (const ExtraOutput& extra : kExtraOutputs) {
-    if (is_wanted(call, extra))
-      outputs.views[outputs.count++] = tensor_view(extra.name, call.*extra.field);
+    if (is_wanted(call, extra)) outputs.add(extra.name, call.*extra.field);
   }
   return outputs;
 }

@@ -4,10 +4,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include <initializer_list>
+
 #include "cpu_detect.h"
 #include "cpu_family.h"
 #include "decode.h"
-#include "prefill.h"
 #include "targets.h"
 
 namespace fovea::detail {
@@ -46,39 +47,85 @@ fovea_status check_forced_decode(const Problem& problem) {
   return FOVEA_OK;
 }
 
-// Settles the pass of the request and looks for its kernel.
-fovea_status choose_kernel(const fovea_library_info& library, Preparation* ready) {
+// Why sequences of few rows cannot run in decode, NULL: they can.
+const char* why_not_decode(const Problem& problem) {
+  if (wants_probabilities(problem)) return "decode does not return probabilities";
+  if (!heads_are_near(problem)) return "the head stride of q is beyond 32 bits, which decode needs";
+  return nullptr;
+}
+
+// Of the sequences with rows, those that are short enough for decode and the others. Without ragged
+// the shape of the call speaks for all its sequences.
+struct Counts {
+  int64_t few_rows, many_rows;
+};
+Counts count_sequences(const Problem& problem) {
+  if (!problem.is_ragged()) {
+    const bool few = problem.q_rows <= kDecodeRows;
+    return {few ? problem.batch : 0, few ? 0 : problem.batch};
+  }
+  Counts counts = {0, 0};
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    const int32_t rows = rows_of(problem, b);
+    if (rows > 0) ++(rows <= kDecodeRows ? counts.few_rows : counts.many_rows);
+  }
+  return counts;
+}
+
+// The kernel for the sequences of a pass, NULL: there is none.
+const fovea_kernel_info* find_kernel(const fovea_library_info& library, fovea_pass pass,
+                                     Preparation* ready) {
+  ready->problem.request.pass = pass;
+  const int32_t index = select_kernel(library, ready->problem.request, ready->capabilities);
+  return index == kNoKernel ? nullptr : &library.kernels[index];
+}
+
+// Settles which sequences run in which pass, and looks for the kernels.
+fovea_status choose_kernels(const fovea_library_info& library, Preparation* ready) {
   Problem* problem = &ready->problem;
+  const Counts counts = count_sequences(*problem);
   const bool forced = problem->exec.pass != nullptr;
+  int64_t in_decode = forced ? 0 : counts.few_rows;
+  const char* why_decode = "at most 16 query rows";
+  const char* why_prefill = "more than 16 query rows";
+  static_assert(kDecodeRows == 16, "said in the lines above");
   if (forced) {
-    ready->why_pass = "exec.pass forces it";
+    why_decode = why_prefill = "exec.pass forces it";
     if (problem->request.pass == FOVEA_DECODE) {
       const fovea_status status = check_forced_decode(*problem);
       if (status != FOVEA_OK) return status;
+      in_decode = counts.few_rows + counts.many_rows;
     }
-  } else {
-    problem->request.pass = FOVEA_PREFILL;
-    ready->why_pass = "more than 16 query rows";
-    static_assert(kDecodeRows == 16, "said in the line above");
-    if (problem->q_rows <= kDecodeRows) {
-      if (wants_probabilities(*problem)) {
-        ready->why_pass = "decode does not return probabilities";
-      } else if (!heads_are_near(*problem)) {
-        ready->why_pass = "the head stride of q is beyond 32 bits, which decode needs";
-      } else {
-        problem->request.pass = FOVEA_DECODE;
-        ready->why_pass = "at most 16 query rows";
-      }
+  } else if (in_decode > 0 && why_not_decode(*problem) != nullptr) {
+    why_prefill = why_not_decode(*problem);
+    in_decode = 0;
+  }
+  problem->decode_rows = -1;
+  if (in_decode > 0) {
+    ready->kernels[FOVEA_DECODE] = find_kernel(library, FOVEA_DECODE, ready);
+    if (ready->kernels[FOVEA_DECODE] != nullptr) {
+      problem->decode_rows = forced ? INT32_MAX : kDecodeRows;
+    } else if (!forced) {
+      why_prefill = "no decode kernel can be used";
+      in_decode = 0;
     }
   }
-  ready->kernel = select_kernel(library, problem->request, ready->capabilities);
-  if (ready->kernel == kNoKernel && !forced && problem->request.pass == FOVEA_DECODE) {
-    problem->request.pass = FOVEA_PREFILL;
-    ready->why_pass = "no decode kernel can be used";
-    ready->kernel = select_kernel(library, problem->request, ready->capabilities);
+  const int64_t in_prefill = counts.few_rows + counts.many_rows - in_decode;
+  if (in_prefill > 0) ready->kernels[FOVEA_PREFILL] = find_kernel(library, FOVEA_PREFILL, ready);
+  ready->why[FOVEA_PREFILL] = why_prefill;
+  ready->why[FOVEA_DECODE] = why_decode;
+  ready->sequences[FOVEA_PREFILL] = in_prefill;
+  ready->sequences[FOVEA_DECODE] = in_decode;
+  for (const fovea_pass pass : {FOVEA_DECODE, FOVEA_PREFILL}) {
+    if (ready->sequences[pass] == 0 || ready->kernels[pass] != nullptr) continue;
+    problem->request.pass = pass;
+    return fail_without_kernel(library, problem->request, ready->capabilities);
   }
-  if (ready->kernel != kNoKernel) return FOVEA_OK;
-  return fail_without_kernel(library, problem->request, ready->capabilities);
+  return FOVEA_OK;
+}
+
+void forget_kernels(Preparation* preparation) {
+  for (const fovea_kernel_info*& kernel : preparation->kernels) kernel = nullptr;
 }
 
 }  // namespace
@@ -88,19 +135,15 @@ fovea_status prepare(const fovea_library_info* library, int32_t variant, const f
                      Preparation* preparation) {
   *preparation = {};
   preparation->capabilities = capabilities;
-  preparation->kernel = kNoKernel;
   fovea_status status = check_library(library, variant);
   if (status != FOVEA_OK) return status;
   Problem* problem = &preparation->problem;
   status = check_call(*library, variant, call, &preparation->capabilities, problem);
   if (status != FOVEA_OK || problem->nothing_to_do) return status;
-  status = choose_kernel(*library, preparation);
-  if (status != FOVEA_OK) return status;
-  const fovea_kernel_info& kernel = library->kernels[preparation->kernel];
-  status = kernel.pass == FOVEA_DECODE
-               ? plan_decode(*problem, kernel, default_threads, &preparation->plan)
-               : plan_prefill(*problem, kernel, default_threads, &preparation->plan);
-  if (status != FOVEA_OK) preparation->kernel = kNoKernel;
+  status = choose_kernels(*library, preparation);
+  if (status == FOVEA_OK)
+    status = plan_call(*problem, preparation->kernels, default_threads, &preparation->plan);
+  if (status != FOVEA_OK) forget_kernels(preparation);
   return status;
 }
 

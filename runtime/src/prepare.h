@@ -4,17 +4,19 @@
 #define FOVEA_PREPARE_H
 
 #include "checks.h"
+#include "run_call.h"
 #include "selection.h"
-#include "workspace.h"
 
 namespace fovea::detail {
 
 struct Preparation {
   Problem problem;
   Capabilities capabilities;  // with the call's own wishes
-  int32_t kernel;             // kNoKernel on errors, and if there is nothing to compute
-  const char* why_pass;       // why the kernel's pass was chosen, in words
-  WorkspacePlan plan;
+  // By pass; NULL on errors, if there is nothing to compute, or if no sequence runs in it.
+  PassKernels kernels;
+  const char* why[2];    // a pass was chosen, in words
+  int64_t sequences[2];  // of a ragged batch that run in it
+  CallPlan plan;
 };
 
 // What this process may use right now, before any call's wishes.

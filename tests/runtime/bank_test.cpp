@@ -9,7 +9,9 @@
 #include <cstring>
 #include <utility>
 
+#include "append_call.h"
 #include "fake_library.h"
+#include "ragged_call.h"
 
 namespace fovea::test {
 namespace {
@@ -128,6 +130,48 @@ TEST(Bank, Row104BlocksFarApart) {
   }
 }
 
+// https://github.com/vllm-project/vllm/issues/50427: page 65536 of 2^15 elements is 2^31 elements
+// away
+TEST(Bank, Row109PageBeyond32Bits) {
+  constexpr int64_t kPage = INT64_C(1) << 15;
+  CachedCall a(FOVEA_CACHE_SAME);
+  a.block_table = {65536, 0, 1, 65535, 65536, 2};
+  for (fovea_tensor* t : {&a.call.k, &a.call.v}) {
+    t->extent[0] = 65537;
+    t->stride[0] = kPage;
+  }
+  // Nothing is read: there is no such pool, nor may anything else lie where it would.
+  a.call.k.data = reinterpret_cast<void*>(uintptr_t{1} << 40);
+  a.call.v.data = reinterpret_cast<void*>(uintptr_t{1} << 41);
+  forget_cached();
+  ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
+  for (const CachedSeen& s : cached_seen()) {
+    EXPECT_EQ(s.pages[0], s.batch == 0 ? 65536 : 65535);
+    EXPECT_EQ(s.k.shape[4], 65537);
+    EXPECT_EQ(s.k.shape[5], kPage);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(s.k.host),
+              (uintptr_t{1} << 40) + static_cast<uintptr_t>(s.kv_head) * 8 * 32 * 4);
+  }
+  AppendCall append;
+  append.block_table = {-1, 65536, 1, 2, -1, -1};
+  append.append.k.extent[0] = append.append.v.extent[0] = 65537;
+  append.append.k.stride[0] = append.append.v.stride[0] = kPage;
+  append.append.k.data = reinterpret_cast<void*>(uintptr_t{1} << 40);
+  append.append.v.data = reinterpret_cast<void*>(uintptr_t{1} << 41);
+  static std::vector<uintptr_t> first_keys;
+  first_keys.clear();
+  append.kernels[0].run = [](void** argv) {
+    const auto* k = static_cast<const detail::HalideBuffer*>(argv[8]);
+    first_keys.push_back(reinterpret_cast<uintptr_t>(k->host));
+    return 0;
+  };
+  append.exec.threads = 1;
+  append.new_len = {1, 0};  // key 10: slot 2 of page 65536
+  ASSERT_EQ(append.run(), FOVEA_OK) << fovea_last_message();
+  const uintptr_t slot = (uintptr_t{1} << 40) + (uintptr_t{65536} * kPage + 2 * 32) * 4;
+  EXPECT_EQ(first_keys, (std::vector{slot, slot + 8 * 32 * 4}));
+}
+
 // https://github.com/halide/Halide/issues/4460: scratch beyond 2^31 bytes
 TEST(Bank, Row112ScratchBeyond32Bits) {
   Attention a;
@@ -223,6 +267,103 @@ class AtTheEnd {
   size_t page_;
   unsigned char* memory_ = nullptr;
 };
+
+// https://github.com/vllm-project/vllm/issues/42494: entries past the used pages are stale, or not
+// there at all
+TEST(Bank, Row152StaleEntriesOfABlockTable) {
+  AtTheEnd memory;
+  ASSERT_TRUE(memory.ok());
+  CachedCall a(FOVEA_CACHE_SAME);
+  for (fovea_tensor* t : {&a.call.k, &a.call.v}) t->extent[2] = 4, t->stride[1] = 4 * 32;
+  a.kv_len = {5, 5};
+  for (const char* pass : {"prefill", "decode"}) {
+    a.exec.pass = pass;
+    a.block_table = {3, 1, 2147483647, 6, 0, -7};
+    forget_cached();
+    ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
+    for (const CachedSeen& s : cached_seen())
+      EXPECT_EQ(s.pages, s.batch == 0 ? (std::vector{3, 1}) : (std::vector{6, 0}));
+    // The table ends with the last used entry.
+    a.cache.block_table = memory.put({3, 1, 2147483647, 6, 0});
+    ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
+    a.cache.ring_window = 8;
+    a.kv_len = {1000, 1000};
+    ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
+    a.cache.ring_window = 0;
+    a.kv_len = {5, 0};
+    a.cache.block_table = memory.put({3, 1});
+    ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
+    a.kv_len = {5, 5};
+    a.cache.block_table = a.block_table.data();
+  }
+  // Appending looks at the pages that it writes, here the second of each.
+  AppendCall append;
+  append.kv_len = {10, 12};
+  append.new_len = {6, 1};
+  append.cache.block_table = memory.put({-7, 3, 2147483647, -7, 1});
+  EXPECT_EQ(append.run(), FOVEA_OK) << fovea_last_message();
+}
+
+// https://github.com/InfiniTensor/InfiniLM/pull/553: scales that are not there
+TEST(Bank, Row161NoScales) {
+  for (const fovea_cache_kind kind :
+       {FOVEA_CACHE_I8, FOVEA_CACHE_I4, FOVEA_CACHE_E4M3, FOVEA_CACHE_E5M2}) {
+    CachedCall a(kind);
+    AppendCall append(kind);
+    a.cache.k_scale = a.cache.v_scale = append.cache.k_scale = append.cache.v_scale = {};
+    const bool are_ones = kind == FOVEA_CACHE_E4M3 || kind == FOVEA_CACHE_E5M2;
+    EXPECT_EQ(a.run(), are_ones ? FOVEA_OK : FOVEA_INVALID_ARGUMENT);
+    EXPECT_EQ(append.run(), are_ones ? FOVEA_OK : FOVEA_INVALID_ARGUMENT);
+  }
+}
+
+// https://github.com/ikawrakow/ik_llama.cpp/pull/76: groups of scales never go from head to head
+TEST(Bank, Row163GroupsOfSmallHeads) {
+  struct Row {
+    int64_t features, groups;
+    int32_t shift;  // -1: not allowed
+  };
+  for (const Row& row :
+       {Row{96, 1, 26}, Row{96, 2, -1}, Row{96, 3, 1}, Row{96, 4, -1}, Row{96, 6, 0},
+        Row{64, 1, 26}, Row{64, 2, 1}, Row{64, 4, 0}, Row{64, 8, -1}, Row{32, 1, 26}, Row{32, 2, 0},
+        Row{32, 4, -1}, Row{32, 5, -1}}) {
+    CachedCall a(FOVEA_CACHE_I8, Pages::kNone);
+    for (auto& kernel : a.kernels) kernel.d_qk = kernel.d_v = static_cast<int32_t>(row.features);
+    std::vector<float> q(static_cast<size_t>(2 * 4 * 3 * row.features)), out(q.size());
+    std::vector<signed char> k(static_cast<size_t>(2 * 2 * 24 * row.features)), v(k.size());
+    std::vector<uint16_t> k_scale(static_cast<size_t>(2 * 2 * 24 * row.groups)),
+        v_scale(k_scale.size());
+    const Shape queries = {2, 4, 3, row.features}, slots = {2, 2, 24, row.features};
+    const Shape scales = {2, 2, 24, row.groups};
+    a.call.q = tensor(q.data(), queries);
+    a.call.out = tensor(out.data(), queries);
+    a.call.k = tensor(k.data(), slots);
+    a.call.v = tensor(v.data(), slots);
+    a.cache.k_scale = tensor(k_scale.data(), FOVEA_F16, scales, bhsd_strides(scales));
+    a.cache.v_scale = tensor(v_scale.data(), FOVEA_F16, scales, bhsd_strides(scales));
+    forget_cached();
+    EXPECT_EQ(a.run(), row.shift >= 0 ? FOVEA_OK : FOVEA_INVALID_ARGUMENT)
+        << row.features << ' ' << row.groups;
+    for (const CachedSeen& s : cached_seen()) {
+      EXPECT_EQ(s.k_group_shift, row.shift);
+      EXPECT_EQ(s.v_group_shift, row.shift);
+      EXPECT_EQ(s.k_scale.host, k_scale.data() + (s.batch * 2 + s.kv_head) * 24 * row.groups);
+    }
+  }
+}
+
+// https://github.com/Dao-AILab/flash-attention/pull/2337: many sequences of one row each
+TEST(Bank, Row170ManySequencesOfOneRow) {
+  AtTheEnd memory;
+  ASSERT_TRUE(memory.ok());
+  for (const char* pass : {static_cast<const char*>(nullptr), "prefill", "decode"}) {
+    RaggedCall a(std::vector<Lengths>(100, {1, 1}));
+    a.exec.pass = pass;
+    a.ragged.cu_q = memory.put(a.cu_q);
+    ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
+    a.expect_every_row_once();
+  }
+}
 
 // https://github.com/microsoft/onnxruntime/pull/27789 and 28031: lengths that become sizes
 TEST(Bank, Rows178And179LengthsOutOfRange) {

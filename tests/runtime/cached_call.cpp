@@ -15,6 +15,8 @@ using detail::HalideBuffer;
 std::mutex mutex;
 std::vector<CachedSeen> records;
 std::atomic<int> finishes{0};
+fovea_pass failing_pass = FOVEA_APPEND;
+int failing_code = 0;
 
 void read_cache(ArgumentReader& reader, CachedSeen* seen) {
   const HalideBuffer& pages = reader.raw();
@@ -30,6 +32,14 @@ void read_cache(ArgumentReader& reader, CachedSeen* seen) {
   seen->v_scale = reader.buffer();
   seen->k_group_shift = reader.integer();
   seen->v_group_shift = reader.integer();
+}
+
+// Adds 1 to every element, so that tests see which rows were computed how often.
+void count_rows(const BufferSeen& out) {
+  for (int32_t row = 0; row < out.shape[2]; ++row) {
+    for (int32_t d = 0; d < out.shape[0]; ++d)
+      static_cast<float*>(out.host)[int64_t{row} * out.shape[3] + d] += 1;
+  }
 }
 
 template <fovea_cache_kind kKind>
@@ -53,9 +63,10 @@ int fake_prefill(void** argv) {
   if (kKind != FOVEA_CACHE_NONE) read_cache(reader, &now);
   now.number = reader.integer();
   now.out = reader.buffer();
+  count_rows(now.out);
   const std::lock_guard<std::mutex> lock(mutex);
   records.push_back(now);
-  return 0;
+  return now.pass == failing_pass ? failing_code : 0;
 }
 
 template <fovea_cache_kind kKind>
@@ -83,7 +94,7 @@ int fake_part(void** argv) {
   now.out = reader.buffer();
   const std::lock_guard<std::mutex> lock(mutex);
   records.push_back(now);
-  return 0;
+  return now.pass == failing_pass ? failing_code : 0;
 }
 
 // Every key block; of rings it knows nothing.
@@ -98,8 +109,11 @@ int fake_range(void** argv) {
   return 0;
 }
 
-int fake_finish(void**) {
+int fake_finish(void** argv) {
   ++finishes;
+  ArgumentReader reader(argv);
+  for (int i = 0; i < 10; ++i) reader.skip();  // all up to the parameter
+  count_rows(reader.buffer());
   return 0;
 }
 
@@ -146,6 +160,13 @@ void forget_cached() {
   const std::lock_guard<std::mutex> lock(mutex);
   records.clear();
   finishes = 0;
+  failing_code = 0;
+}
+
+void fail_in(fovea_pass pass, int code) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  failing_pass = pass;
+  failing_code = code;
 }
 
 std::vector<CachedSeen> cached_seen() {

@@ -29,7 +29,8 @@ struct CachedSeen {
 
 void forget_cached();
 std::vector<CachedSeen> cached_seen();
-int cached_finishes();  // rows that a decode kernel has finished
+void fail_in(fovea_pass pass, int code);  // what kernels of the pass return from now on
+int cached_finishes();                    // rows that a decode kernel has finished
 
 constexpr int64_t kCachedDims = 32;
 constexpr int32_t kCachedBlockRows = 4, kCachedKeyBlock = 4, kCachedChunkBlocks = 2;

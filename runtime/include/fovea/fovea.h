@@ -76,8 +76,13 @@ typedef struct fovea_table {
  * likewise, unless the call has a cache. Everything else that the call and the variant have for
  * each sequence (kv_len, q_offset, tables with a batch axis) has B = batch entries.
  *
- * Sequences of at most 16 rows are computed by the decode pass and the others by prefill, in one
- * call. Sequences without rows or without keys are allowed. */
+ * Sequences of at most 16 rows are computed by the decode pass, under the conditions that a call of
+ * few rows has, and the others by prefill, in one call. Sequences without rows or without keys are
+ * allowed.
+ *
+ * What a call without ragged has Sq and Skv for are the most rows and keys that a sequence has, of
+ * the rows of tables and of the keys of tables and probabilities at least. The workspace depends on
+ * cu_q, cu_k and kv_len besides the shapes. */
 typedef struct fovea_ragged {
   uint32_t size; /* sizeof(fovea_ragged) */
   int64_t batch; /* B, sequences */
@@ -152,7 +157,7 @@ typedef struct fovea_exec {
   int32_t threads;    /* at most this many at once; 0: as many as this process may use */
   const char* target; /* "x86-avx2" forces a target, NULL: FOVEA_TARGET, else the best */
   /* "prefill" or "decode" forces a pass. NULL: decode for at most 16 query rows, where the library
-   * has it and probabilities are not wanted; else prefill. */
+   * has it and probabilities are not wanted; else prefill. Of a ragged batch for each sequence. */
   const char* pass;
   fovea_parallel_for parallel_for;  /* NULL: the library's own pool */
   void* pool;                       /* first argument of parallel_for */
