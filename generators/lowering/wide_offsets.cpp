@@ -22,14 +22,37 @@ Expr narrowed_number(const Expr& e) {
   return cast->value;
 }
 
+// `e` in 64 bits, of a sum with what was narrowed in it; undefined if nothing was.
+Expr widened(const Expr& e) {
+  if (const Expr number = narrowed_number(e); number.defined()) return number;
+  const auto* sum = e.as<ir::Add>();
+  if (!sum) return Expr();
+  Expr a = widened(sum->a), b = widened(sum->b);
+  if (!a.defined() && !b.defined()) return Expr();
+  const Halide::Type wide = Halide::Int(64).with_lanes(e.type().lanes());
+  if (!a.defined()) a = ir::Cast::make(wide, sum->a);
+  if (!b.defined()) b = ir::Cast::make(wide, sum->b);
+  return ir::Add::make(a, b);
+}
+
 }  // namespace
 
 Expr WideOffsets::visit(const ir::Cast* op) {
   const Expr value = mutate(op->value);
   if (op->type.element_of() == Halide::Int(64)) {
-    if (const Expr number = narrowed_number(value); number.defined()) return number;
+    if (const Expr wide = widened(value); wide.defined()) return wide;
   }
   return value.same_as(op->value) ? Expr(op) : ir::Cast::make(op->type, value);
+}
+
+// A sum that is widened as it is made.
+Expr WideOffsets::visit(const ir::Call* op) {
+  if (!op->is_intrinsic(ir::Call::widening_add) || op->type.element_of() != Halide::Int(64))
+    return ir::IRMutator::visit(op);
+  const Expr a = mutate(op->args[0]), b = mutate(op->args[1]);
+  const Expr wide = widened(ir::Add::make(a, b));
+  if (wide.defined()) return wide;
+  return ir::Call::make(op->type, op->name, {a, b}, op->call_type);
 }
 
 // Each use says itself what was narrowed, so that a conversion around it sees it.

@@ -16,6 +16,7 @@ class WideOffsets : public Halide::Internal::IRMutator {
  private:
   using Halide::Internal::IRMutator::visit;
   Halide::Expr visit(const Halide::Internal::Cast* op) override;
+  Halide::Expr visit(const Halide::Internal::Call* op) override;
   Halide::Expr visit(const Halide::Internal::Variable* op) override;
   Halide::Expr visit(const Halide::Internal::Let* op) override;
   Halide::Internal::Stmt visit(const Halide::Internal::LetStmt* op) override;

@@ -66,6 +66,8 @@ Expr CacheInputs::page_of(const Expr& slot) const {
   return pages(Halide::unsafe_promise_clamped(slot >> page_shift, 0, pages.dim(0).extent() - 1));
 }
 
+Expr CacheInputs::has_one_scale() const { return v_group_shift == one_group; }
+
 Expr CacheInputs::holds(const Expr& key) const {
   return is_cache(kind) ? key < ring_sinks || key >= ring_begin : Halide::Internal::const_true();
 }

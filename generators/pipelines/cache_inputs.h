@@ -12,6 +12,9 @@
 
 namespace fovea {
 
+// k_group_shift and v_group_shift of rows with a single scale.
+inline constexpr int one_group = 26;
+
 // Where a key and its value lie in a cache.
 struct KeyPlace {
   Halide::Expr slot, page;  // slot of the page
@@ -38,6 +41,10 @@ struct CacheInputs {
   Halide::Expr is_straight(int unit) const;
   Halide::Expr slot_in_page(const Halide::Expr& slot) const;
   Halide::Expr page_of(const Halide::Expr& slot) const;
+
+  // Of a quantised cache: whether a value row has a single scale. (An equation, so that the number
+  // is known where it holds.)
+  Halide::Expr has_one_scale() const;
 
   // Keys that a ring has given up lie between its sinks and its window. A key, and a block of keys
   // of which none is missing or any is left; true without a cache.

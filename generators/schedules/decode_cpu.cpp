@@ -38,9 +38,14 @@ struct PartScheduler {
   const DecodeCpuSchedule& s;
   const AttentionTiling& t;
   const int rows, keys;  // of one vector of (row, key) pairs
+  const Halide::Expr one_scale;
 
-  PartScheduler(const DecodeCpuSchedule& schedule, const AttentionTiling& tiling)
-      : s(schedule), t(tiling), rows(tiling.block_rows), keys(tiling.pair_keys) {}
+  PartScheduler(const DecodeCpuSchedule& schedule, const DecodePart& part)
+      : s(schedule),
+        t(part.tiling),
+        rows(t.block_rows),
+        keys(t.pair_keys),
+        one_scale(part.inputs.cache.has_one_scale()) {}
 
   // Rows of the tile and as many keys side by side make one vector.
   void vectorize_pairs(Halide::Stage stage, const Var& key, const Var& fused) const {
@@ -179,6 +184,8 @@ struct PartScheduler {
         .unroll(di)
         .unroll(qi)
         .unroll(inner);
+    // A scale for the whole row is multiplied with the weight once, not with every vector.
+    if (is_quantised(t.cache)) st.weighted.update().specialize(one_scale);
   }
 
   void schedule_stage(Func state, int update, KeyBlockStage& st, const Variant& variant) const {
@@ -226,7 +233,20 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
   DecodeCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
   s.wide_rows = 4;
+  // Streams of keys begin in pages of memory of their own: nearer to each other, they were slower
+  // than a single one (docs/schedules.md). Few bits make rows short, and blocks long.
+  constexpr int stream_bytes = 4096, most_streams = 8;
+  const int row_bytes = std::min(stored_size(d_qk, cache), stored_size(d_v, cache)) *
+                        stored_type(element, cache).bytes();
   s.key_block = 128;
+  while (is_quantised(cache) && s.key_block < 1024 &&
+         s.key_block * row_bytes < most_streams * stream_bytes) {
+    s.key_block *= 2;
+  }
+  while (s.key_streams < most_streams &&
+         s.key_block / (2 * s.key_streams) * row_bytes >= stream_bytes) {
+    s.key_streams *= 2;
+  }
   // A chunk is read once for every tile of rows: it stays in the second-level cache.
   constexpr int chunk_bytes = 256 * 1024;
   const int key_bytes =
@@ -251,6 +271,8 @@ void check(const DecodeCpuSchedule& s) {
           s.key_block, fmt::format("a multiple of lanes = {} up to 1024", s.lanes));
   require(s.chunk_blocks >= 1 && s.chunk_blocks <= 1024, "chunk_blocks", s.chunk_blocks,
           "1 to 1024");
+  require(s.key_streams >= 1 && s.key_block % s.key_streams == 0, "key_streams", s.key_streams,
+          fmt::format("a divisor of key_block = {}", s.key_block));
   require(s.value_vectors >= 1 && s.value_vectors <= 32, "value_vectors", s.value_vectors,
           "1 to 32");
   require(s.feature_unroll >= 1 && s.feature_unroll <= 16, "feature_unroll", s.feature_unroll,
@@ -271,7 +293,7 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
   t.value_lanes = largest_power_of_two(d_v, s.lanes);
   t.feature_group = largest_divisor_up_to(d_v / t.value_lanes, most_vectors);
   t.pair_keys = s.lanes / rows;
-  t.key_streams = s.lanes / s.wide_rows;
+  t.key_streams = s.key_streams;
   t.cache = cache;
   t.vector_lanes = s.lanes;
   return t;
@@ -279,7 +301,7 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
 
 void schedule_decode_part(DecodePart& p, const DecodeCpuSchedule& s) {
   const AttentionTiling& t = p.tiling;
-  const PartScheduler part(s, t);
+  const PartScheduler part(s, p);
   const Variant& variant = *p.variant;
   const int slots = record_slots(variant, t), all_slots = slots * static_cast<int>(p.states.size());
   const int extents[] = {t.value_lanes, all_slots, record_groups(t), t.block_rows};

@@ -20,7 +20,8 @@ struct DecodeCpuSchedule {
   int wide_rows = 0;  // rows of the wider tile: a power of two up to lanes; 1: there is none
   int key_block = 0;  // bk: keys that share one maximum; a multiple of lanes
   int chunk_blocks =
-      0;  // blocks of one chunk: what a worker takes at once, and a record stands for
+      0;                // blocks of one chunk: what a worker takes at once, and a record stands for
+  int key_streams = 1;  // places of a block from which keys are read in turn: divides key_block
   int value_vectors = 0;   // vectors of features of one register tile of weights * values
   int feature_unroll = 0;  // steps of the feature loop between two branches
 

@@ -320,6 +320,8 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
       !s.dot_pairs || (element == Element::BF16 && !is_quantised(cache) && features % 2 == 0),
       "dot_pairs", s.dot_pairs, "1 is for bf16, keys of bf16 and an even number of features");
   require_rule(s.key_tile >= 1 && s.key_tile <= 16, "key_tile", s.key_tile, "1 to 16");
+  require_rule(!is_cache(cache) || s.key_block % s.lanes == 0, "key_block", s.key_block,
+               fmt::format("a multiple of lanes = {} with a cache", s.lanes));
   require_rule(s.feature_group >= 1 && s.feature_group <= 16 && d_v % s.feature_group == 0,
                "feature_group", s.feature_group,
                fmt::format("1 to 16 and a divisor of d_v = {}", d_v));

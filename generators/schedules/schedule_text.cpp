@@ -39,6 +39,7 @@ constexpr Field<DecodeCpuSchedule> decode_fields[] = {
     {"wide_rows", &DecodeCpuSchedule::wide_rows},
     {"key_block", &DecodeCpuSchedule::key_block},
     {"chunk_blocks", &DecodeCpuSchedule::chunk_blocks},
+    {"key_streams", &DecodeCpuSchedule::key_streams},
     {"value_vectors", &DecodeCpuSchedule::value_vectors},
     {"feature_unroll", &DecodeCpuSchedule::feature_unroll},
 };

@@ -127,7 +127,7 @@ typedef struct fovea_target_info {
  *    if it is quantised:
  *    k_scale f16 [groups, 1, page_size, pages]
  *    v_scale f16 [groups, 1, page_size, pages]
- *    k_group_shift int32: feature d is in group (d / 16) >> k_group_shift
+ *    k_group_shift int32: feature d is in group (d / 16) >> k_group_shift; of a single group 26
  *    v_group_shift int32
  * Key i below ring_sinks has slot i, another one t = ring_slot + i - ring_begin, or t less
  * (ring_end - ring_sinks) if t >= ring_end. Dimension 1 has stride 1 and any extent: kernels
