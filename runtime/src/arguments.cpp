@@ -38,7 +38,7 @@ void fill_scales(const Problem& problem, const fovea_tensor& scales, const fovea
   }
   fill_slots(buffer, rows, problem.has_pages(), b, kv_head);
   buffer->dimensions[0].extent = 1;
-  for (HalideDimension& dimension : buffer->dimensions) dimension.stride = 0;
+  buffer->dimensions[2].stride = buffer->dimensions[3].stride = 0;
   buffer->buffer.type = halide_type(FOVEA_F16);
   buffer->buffer.host = constant(&kOne);
   *group_shift = kOneGroup;

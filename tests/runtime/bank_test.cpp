@@ -147,8 +147,8 @@ TEST(Bank, Row109PageBeyond32Bits) {
   ASSERT_EQ(a.run(), FOVEA_OK) << fovea_last_message();
   for (const CachedSeen& s : cached_seen()) {
     EXPECT_EQ(s.pages[0], s.batch == 0 ? 65536 : 65535);
-    EXPECT_EQ(s.k.shape[4], 65537);
-    EXPECT_EQ(s.k.shape[5], kPage);
+    EXPECT_EQ(s.k.shape[6], 65537);
+    EXPECT_EQ(s.k.shape[7], kPage);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(s.k.host),
               (uintptr_t{1} << 40) + static_cast<uintptr_t>(s.kv_head) * 8 * 32 * 4);
   }

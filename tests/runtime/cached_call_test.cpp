@@ -24,6 +24,12 @@ const unsigned char* at(const std::vector<unsigned char>& memory, int64_t offset
   return memory.data() + offset;
 }
 
+// Feature, the dimension of a kernel's own offsets, slot, page.
+std::vector<int32_t> shape_of(int32_t features, int32_t slots, int32_t slot_stride, int32_t pages,
+                              int32_t page_stride) {
+  return {features, 1, INT32_MAX, 1, slots, slot_stride, pages, page_stride};
+}
+
 TEST(CachedCall, PagesOfASequence) {
   for (const char* pass : {"prefill", "decode"}) {
     CachedCall a(FOVEA_CACHE_SAME);
@@ -44,7 +50,7 @@ TEST(CachedCall, PagesOfASequence) {
       EXPECT_EQ(s.number, 77);
       for (const auto& [seen, memory] : {std::pair(s.k, &a.k), std::pair(s.v, &a.v)}) {
         EXPECT_EQ(seen.host, at(*memory, s.kv_head * 8 * 32 * 4));
-        EXPECT_EQ(seen.shape, (std::vector<int32_t>{32, 1, 8, 32, 7, 2 * 8 * 32}));
+        EXPECT_EQ(seen.shape, shape_of(32, 8, 32, 7, 2 * 8 * 32));
         EXPECT_EQ(seen.code, detail::kHalideFloat);
         EXPECT_EQ(seen.bits, 32);
       }
@@ -62,7 +68,7 @@ TEST(CachedCall, WithoutPagesASequenceIsOnePage) {
       EXPECT_EQ(s.ring_end, INT32_MAX);
       EXPECT_EQ(s.k.host, at(a.k, (s.batch * 2 + s.kv_head) * 24 * 32 * 4));
       EXPECT_EQ(s.v.host, at(a.v, (s.batch * 2 + s.kv_head) * 24 * 32 * 4));
-      EXPECT_EQ(s.k.shape, (std::vector<int32_t>{32, 1, 24, 32, 1, 0}));
+      EXPECT_EQ(s.k.shape, shape_of(32, 24, 32, 1, 0));
     }
   }
 }
@@ -91,11 +97,11 @@ TEST(CachedCall, TypesAndScalesOfQuantisedCaches) {
           EXPECT_EQ(s.k.code, row.code);
           EXPECT_EQ(s.k.bits, 8);
           EXPECT_EQ(s.k.host, at(a.k, first * slots * row.features));
-          EXPECT_EQ(s.k.shape, (std::vector<int32_t>{row.features, 1, slots, row.features, count,
-                                                     step(row.features)}));
+          EXPECT_EQ(s.k.shape,
+                    shape_of(row.features, slots, row.features, count, step(row.features)));
           EXPECT_EQ(s.k_scale.host, at(a.k_scale, first * slots * 2));
           EXPECT_EQ(s.v_scale.host, at(a.v_scale, first * slots * 2));
-          EXPECT_EQ(s.k_scale.shape, (std::vector<int32_t>{1, 1, slots, 1, count, step(1)}));
+          EXPECT_EQ(s.k_scale.shape, shape_of(1, slots, 1, count, step(1)));
           EXPECT_EQ(s.k_scale.code, detail::kHalideFloat);
           EXPECT_EQ(s.k_scale.bits, 16);
           EXPECT_EQ(s.k_group_shift, 26);
@@ -115,7 +121,7 @@ TEST(CachedCall, GroupsOfScales) {
   for (const CachedSeen& s : run(a)) {
     EXPECT_EQ(s.k_group_shift, 0);  // 16 features
     EXPECT_EQ(s.v_group_shift, 26);
-    EXPECT_EQ(s.k_scale.shape, (std::vector<int32_t>{2, 1, 8, 2, 7, 2 * 8 * 2}));
+    EXPECT_EQ(s.k_scale.shape, shape_of(2, 8, 2, 7, 2 * 8 * 2));
   }
 }
 
@@ -126,9 +132,8 @@ TEST(CachedCall, FloatsOf8BitsWithoutScalesHaveScalesOfOne) {
       a.cache.k_scale = a.cache.v_scale = fovea_tensor{};
       for (const CachedSeen& s : run(a)) {
         for (const BufferSeen& scale : {s.k_scale, s.v_scale}) {
-          EXPECT_EQ(scale.shape, pages == Pages::kTable
-                                     ? (std::vector<int32_t>{1, 0, 8, 0, 7, 0})
-                                     : (std::vector<int32_t>{1, 0, 24, 0, 1, 0}));
+          EXPECT_EQ(scale.shape,
+                    pages == Pages::kTable ? shape_of(1, 8, 0, 7, 0) : shape_of(1, 24, 0, 1, 0));
           EXPECT_EQ(*static_cast<const uint16_t*>(scale.host), 0x3c00);
           EXPECT_EQ(scale.bits, 16);
         }
@@ -261,7 +266,7 @@ TEST(CachedCall, AnEmptyPoolHasAnAddress) {
   for (const CachedSeen& s : run(a)) {
     EXPECT_NE(s.k.host, nullptr);
     EXPECT_NE(s.k_scale.host, nullptr);
-    EXPECT_EQ(s.k.shape[4], 0);
+    EXPECT_EQ(s.k.shape[6], 0);
   }
 }
 
@@ -283,7 +288,7 @@ TEST(CachedCall, StridesOfPagesAndHeads) {
     t->stride[1] = INT64_C(1) << 33;
   }
   for (const CachedSeen& s : run(a)) {
-    EXPECT_EQ(s.k.shape[5], INT32_MAX);
+    EXPECT_EQ(s.k.shape[7], INT32_MAX);
     const auto distance =
         static_cast<const unsigned char*>(s.k.host) - static_cast<const unsigned char*>(a.k.data());
     EXPECT_EQ(distance, s.kv_head * (INT64_C(4) << 33));

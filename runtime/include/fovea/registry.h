@@ -115,9 +115,8 @@ typedef struct fovea_target_info {
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
  * Returns 0, or a Halide error code, as all functions of kernels do. */
-/* A kernel with a cache takes as k and v [d, 1, page_size, pages], in FOVEA_CACHE_I4 [d / 2 bytes,
- * …],
- * and between `scale` and the parameters
+/* A kernel with a cache takes as k and v [d, 1, page_size, pages], in FOVEA_CACHE_I4
+ * [d / 2 bytes, …], and between `scale` and the parameters
  *    pages int32 [n], pages of the sequence
  *    page_shift int32, log2(page_size); without pages 30, pages is a single 0 then
  *    ring_sinks int32
@@ -130,9 +129,9 @@ typedef struct fovea_target_info {
  *    k_group_shift int32: feature d is in group (d / 16) >> k_group_shift; of a single group 26
  *    v_group_shift int32
  * Key i below ring_sinks has slot i, another one t = ring_slot + i - ring_begin, or t less
- * (ring_end - ring_sinks) if t >= ring_end. Dimension 1 has stride 1 and any extent: kernels
- * put offsets there, in 64 bits. Strides of slots and pages are any int32. Keys from ring_sinks to
- * ring_begin - 1 are hidden. */
+ * (ring_end - ring_sinks) if t >= ring_end. Dimension 1 has stride 1 and any extent: kernels put
+ * offsets there, in 64 bits. Strides of slots and pages are any int32; of scales that are not there
+ * (8-bit floats) they are 0, over a single 1. Keys from ring_sinks to ring_begin - 1 are hidden. */
 /* An append kernel takes
  *    0  user context, void*: the fovea_scratch of this worker
  *    1  k_new [d_qk, rows]
