@@ -77,10 +77,13 @@ std::vector<Hypothesis> hypotheses_of(const std::vector<Beam>& beams, const Voca
                                    [&](const Hypothesis& other) { return other.text == text; });
     if (known) continue;
     const double length = static_cast<double>(std::max<std::int64_t>(beam.length, 1));
-    found.push_back({text, beam.score / std::pow(length, length_alpha)});
+    const Hypothesis hypothesis = {text, beam.score / std::pow(length, length_alpha)};
+    // Behind those of the same score: they came first.
+    const auto place = std::upper_bound(
+        found.begin(), found.end(), hypothesis,
+        [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    found.insert(place, hypothesis);
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   return found;
 }
 

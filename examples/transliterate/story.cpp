@@ -216,11 +216,12 @@ void Story::step_by_step() {
 
 void Story::by_length() {
   const Groups lengths = {{1, 4, 6, 8, 10, 12}};
-  constexpr std::array<Link, 3> kLinks = {Link::LooksOnly, Link::Mean, Link::StateOnly};
+  constexpr std::size_t kTaken = 3;
+  constexpr std::array<Link, kTaken> kLinks = {Link::LooksOnly, Link::Mean, Link::StateOnly};
   struct Row {
     std::size_t names = 0;
-    std::array<std::size_t, kLinks.size()> same = {};
-    std::array<Mean, kLinks.size()> wrong;
+    std::size_t same[kTaken] = {};
+    Mean wrong[kTaken] = {};
   };
   std::vector<Row> rows(lengths.first.size());
   for (std::size_t link = 0; link < kLinks.size(); ++link) {
