@@ -108,7 +108,10 @@ class KeyBlockBuilder {
       : c_(context),
         name_(std::move(name)),
         partial_(partial),
-        visible_(partial ? visible_at(c_, qi, key_()) : Expr()) {}
+        // Decode computes all keys of a block.
+        masked_(partial &&
+                (context.tiling.feature_lanes > 0 || !ir::is_const_one(context.variant.mask()))),
+        visible_(masked_ ? visible_at(c_, qi, key_()) : Expr()) {}
 
   KeyBlockStage build(const QueryRows& query, int slice) {
     build_product_(query, slice);
@@ -218,7 +221,7 @@ class KeyBlockBuilder {
     s_.score = func_("score");
     // A weight function is not asked about hidden keys; its scores need no mark.
     s_.score(qi, j, block) =
-        partial_ && c_.softmax ? Halide::select(visible_, score, mask_score) : score;
+        masked_ && c_.softmax ? Halide::select(visible_, score, mask_score) : score;
   }
 
   void build_weight_() {
@@ -235,7 +238,7 @@ class KeyBlockBuilder {
                         c_.binder_at(qi, key_()).bind("score", score).mutate(c_.variant.weight()));
     }
     s_.weight = func_("weight");
-    s_.weight(qi, j, block) = partial_ ? c_.marked(visible_, weight) : weight;
+    s_.weight(qi, j, block) = masked_ ? c_.marked(visible_, weight) : weight;
   }
 
   void build_sum_() {
@@ -243,7 +246,7 @@ class KeyBlockBuilder {
     s_.sum = func_("sum");
     s_.sum(qi, block) = 0.0f;
     const Expr weight = s_.weight(qi, s_.sum_keys, block);
-    s_.sum(qi, block) += partial_ ? Halide::select(c_.is_visible(weight), weight, 0.0f) : weight;
+    s_.sum(qi, block) += masked_ ? Halide::select(c_.is_visible(weight), weight, 0.0f) : weight;
   }
 
   // The weights that values are multiplied by.
@@ -252,7 +255,7 @@ class KeyBlockBuilder {
     const Expr weight = s_.weight(qi, j, block);
     const Expr product = weight * c_.binder_at(qi, key_()).mutate(c_.variant.weight_factor());
     s_.carried = func_("carried");
-    s_.carried(qi, j, block) = partial_ ? c_.marked(c_.is_visible(weight), product) : product;
+    s_.carried(qi, j, block) = masked_ ? c_.marked(c_.is_visible(weight), product) : product;
     return s_.carried;
   }
 
@@ -276,7 +279,7 @@ class KeyBlockBuilder {
       const Expr after =
           before + factor * row_entry(c_, s_.values, c_.inputs.v, partial_, d, s_.value_keys);
       s_.weighted(qi, d, block) =
-          partial_ ? Halide::select(c_.is_visible(factor), after, before) : after;
+          masked_ ? Halide::select(c_.is_visible(factor), after, before) : after;
     }
     s_.block_out = func_("block_out");
     s_.block_out(qi, d, block) = s_.weighted(qi, d, block);
@@ -301,7 +304,8 @@ class KeyBlockBuilder {
 
   const TileContext& c_;
   const std::string name_;
-  const bool partial_;
+  const bool partial_;  // keys are cut down to those that some row sees
+  const bool masked_;   // and not every row sees all of those
   const Expr visible_;
   KeyBlockStage s_;
 };

@@ -16,8 +16,8 @@ PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const
                                const PrefillInputs& in)
     : TileContext(v, t, s, in, separate_diagonals(v.score_chain())),
       head_(in.head),
-      first_row_(in.q_block * t.block_rows),
-      q_first_(in.q_offset + in.q_block * t.block_rows) {
+      first_row_(in.q_block * t.item_rows),
+      q_first_(in.q_offset + in.q_block * t.item_rows) {
   for (const TileStatus::Bound& b : status.bounds) {
     if (b.of_keys) continue;
     const RDom rows(0, tiling.block_rows, "tile_rows");

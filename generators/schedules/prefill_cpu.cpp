@@ -302,6 +302,10 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   }
   s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
   s.key_unroll = 4;
+  // Down to 8 rows; 16 of 16-bit types, whose rows are packed in squares of 16.
+  if (!shared_work && s.lanes >= 8) {
+    s.tail_bodies = s.lanes == 16 && element == Element::F32 && !masked ? 2 : 1;
+  }
   return s;
 }
 
@@ -312,6 +316,7 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
                "4, 8 or 16 floats make a vector");
   require_rule(s.row_vectors >= 1 && s.row_vectors <= 8, "row_vectors", s.row_vectors, "1 to 8");
   require_rule(s.row_tiles >= 1 && s.row_tiles <= 8, "row_tiles", s.row_tiles, "1 to 8");
+  require_rule(s.tail_bodies >= 0 && s.tail_bodies <= 2, "tail_bodies", s.tail_bodies, "0 to 2");
   require_rule(!s.dot_pairs || (element == Element::BF16 && features % 2 == 0), "dot_pairs",
                s.dot_pairs, "1 is for bf16 and an even number of features");
   require_rule(s.key_tile >= 1 && s.key_tile <= 16, "key_tile", s.key_tile, "1 to 16");
@@ -332,7 +337,15 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
 }
 
 AttentionTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v) {
-  return {element, d_qk, d_v, s.block_rows(), s.key_block, s.feature_group, s.dot_pairs};
+  AttentionTiling t;
+  t.element = element;
+  t.d_qk = d_qk;
+  t.d_v = d_v;
+  t.block_rows = t.item_rows = s.block_rows();
+  t.key_block = s.key_block;
+  t.feature_group = s.feature_group;
+  t.dot_pairs = s.dot_pairs;
+  return t;
 }
 
 void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {

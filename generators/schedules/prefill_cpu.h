@@ -23,6 +23,7 @@ struct PrefillCpuSchedule {
   int key_block = 0;  // bk, a multiple of key_tile: scores of bq x bk stay in the first-level cache
   int feature_unroll = 0;  // steps of the feature loop between two branches; divides d_qk
   int key_unroll = 0;      // the same for the key loop of weights * values; divides key_block
+  int tail_bodies = 0;     // narrower bodies for blocks that do not fill their rows
   bool dot_pairs = false;  // bf16 products by the target's dot product of pairs, not widened
 
   int tile_rows() const { return lanes * row_vectors; }
