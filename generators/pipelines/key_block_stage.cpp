@@ -130,15 +130,16 @@ class KeyBlockBuilder {
 
   // Keys of the block, or of a partial one those between the first and the last that some row of
   // the tile sees; all of them where keys are vector lanes.
-  RDom keys_(const char* what) const {
+  RDom keys_(const char* what, const KeyRange& range) const {
     RDom keys(0, c_.tiling.key_block, what + ("_" + name_));
     if (partial_ && c_.tiling.feature_lanes == 0) {
       const Expr k = first_key_() + keys;
       keys.where(k < c_.inputs.kv_len &&
-                 c_.tile_condition(c_.status.live_key, TileContext::Rows::Any, block, k));
+                 c_.tile_condition(range.condition(), TileContext::Rows::Any, block, k));
     }
     return keys;
   }
+  RDom keys_(const char* what) const { return keys_(what, c_.status.live_keys); }
 
   RowChain rows_(const char* what, const std::vector<Expr>& transforms,
                  const Halide::ImageParam& in, int size, bool pairs) const {
@@ -274,12 +275,30 @@ class KeyBlockBuilder {
       s_.weighted(qi, d, block) =
           before + dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
     } else {
-      s_.value_keys = keys_("value_keys");
-      const Expr factor = weight(qi, s_.value_keys, block);
-      const Expr after =
-          before + factor * row_entry(c_, s_.values, c_.inputs.v, partial_, d, s_.value_keys);
-      s_.weighted(qi, d, block) =
-          masked_ ? Halide::select(c_.is_visible(factor), after, before) : after;
+      const auto factor = [&](const RDom& key) { return weight(qi, key, block); };
+      const auto after = [&](const RDom& key) {
+        return before + factor(key) * row_entry(c_, s_.values, c_.inputs.v, partial_, d, Expr(key));
+      };
+      const auto masked = [&](const RDom& key) {
+        return Halide::select(c_.is_visible(factor(key)), after(key), before);
+      };
+      const KeyRange &live = c_.status.live_keys, &full = c_.status.full_keys;
+      const bool some_seen = !ir::is_const_zero(ir::simplify(full.first <= full.last));
+      if (masked_ && c_.tiling.feature_lanes == 0 && some_seen) {
+        s_.seen_value_keys = keys_("seen_value_keys", full);
+        s_.weighted(qi, d, block) = after(s_.seen_value_keys);
+        // Before and behind them; the two parts must not overlap where there are none.
+        const KeyRange in_front{live.first, Halide::min(live.last, full.first - 1)},
+            behind{Halide::max(live.first, Halide::max(full.first, full.last + 1)), live.last};
+        if (!ir::can_prove(full.first == live.first)) {
+          s_.value_keys_in_front = keys_("value_keys_in_front", in_front);
+          s_.weighted(qi, d, block) = masked(s_.value_keys_in_front);
+        }
+        s_.value_keys = keys_("value_keys", behind);
+      } else {
+        s_.value_keys = keys_("value_keys");
+      }
+      s_.weighted(qi, d, block) = masked_ ? masked(s_.value_keys) : after(s_.value_keys);
     }
     s_.block_out = func_("block_out");
     s_.block_out(qi, d, block) = s_.weighted(qi, d, block);

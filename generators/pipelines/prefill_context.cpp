@@ -23,7 +23,7 @@ PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const
     const RDom rows(0, tiling.block_rows, "tile_rows");
     // Rows past the end repeat the last one.
     const Expr row = Halide::min(rows, inputs.q.dim(1).extent() - 1);
-    row_entries.push_back(reduce_entry(b.low + "_rows", {}, rows, binder_at(row).mutate(b.entry)));
+    row_entries.push_back(reduce_entry(b, "_rows", {}, rows, binder_at(row).mutate(b.entry)));
   }
 }
 
@@ -48,8 +48,8 @@ Expr PrefillContext::tile_condition(const Expr& condition, Rows, const Expr& k_b
   size_t next = 0;
   for (const TileStatus::Bound& b : status.bounds) {
     if (b.of_keys) continue;
-    Func low = row_entries[next].low, high = row_entries[next].high;
-    bind.bind(b.low, low()).bind(b.high, high());
+    Func both = row_entries[next].both;
+    bind.bind(b.low, both()[0]).bind(b.high, both()[1]);
     ++next;
   }
   return bind.mutate(condition);

@@ -117,10 +117,8 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
     order.emplace_back(chunk);
     loop.status.compute_at(state, chunk);
     for (EntryBounds& e : loop.key_entries) {
-      for (Func f : {e.low, e.high}) {
-        f.compute_at(state, chunk);
-        if (p.key_block % p.lanes == 0) f.update().atomic().vectorize(e.range.x, p.lanes);
-      }
+      e.both.compute_at(state, chunk);
+      if (p.key_block % p.lanes == 0) e.both.update().atomic().vectorize(e.range.x, p.lanes);
     }
   }
   // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
@@ -170,7 +168,11 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
       .unroll(di);
   s.weighted.compute_at(s.block_out, d_o).bound_extent(qi, rows).bound_extent(d, p.feature_group);
   s.weighted.vectorize(qi, p.lanes).unroll(qi).unroll(d);
-  s.weighted.update().reorder(qi, d, s.value_keys).vectorize(qi, p.lanes).unroll(qi).unroll(d);
+  int additions = 0;
+  for (const Halide::RDom& keys : {s.seen_value_keys, s.value_keys_in_front, s.value_keys}) {
+    if (!keys.defined()) continue;
+    s.weighted.update(additions++).reorder(qi, d, keys).vectorize(qi, p.lanes).unroll(qi).unroll(d);
+  }
 
   // Scores of a whole block have a constant place each. A full block also computes all of them; a
   // partial one only those between the first and the last visible key.
@@ -373,9 +375,7 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   schedule_query_rows(p.finished.output_rows, s, d_v);
   if (p.query.scaled.defined()) schedule_rows_as_lanes(p.query.scaled, s, p.tiling.d_qk);
   if (p.query.pairs.defined()) schedule_rows_as_lanes(p.query.pairs, s, p.tiling.d_qk / 2);
-  for (EntryBounds& e : p.row_entries) {
-    for (Func f : {e.low, e.high}) f.compute_root();
-  }
+  for (EntryBounds& e : p.row_entries) e.both.compute_root();
   if (Func combined = p.finished.combined; combined.defined()) {
     bound_rows(combined, s);
     loop_over_rows(combined, {d}, s);

@@ -127,6 +127,15 @@ TEST(LoweredStatement, KeysOfPartialBlocksAreTrimmed) {
   }
 }
 
+// Values of keys that every row sees are added without asking, up to the tile's first row.
+TEST(LoweredStatement, OnlyKeysOnTheEdgeAreAsked) {
+  const std::string text = statement("causal");
+  const auto seen = matching(text, R"(for \(weighted_partial\.s1\.seen_value_keys_partial)"),
+             asked = matching(text, R"(for \(weighted_partial\.s2\.value_keys_partial)");
+  EXPECT_EQ(seen.size(), 1u);
+  EXPECT_EQ(asked.size(), 1u);
+}
+
 // So do the loops that compute what these passes read.
 TEST(LoweredStatement, ScoresOfPartialBlocksAreTrimmed) {
   for (const char* variant : {"causal", "causal_window", "full"}) {
