@@ -317,7 +317,8 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
   require_rule(s.lanes == 4 || s.lanes == 8 || s.lanes == 16, "lanes", s.lanes,
                "4, 8 or 16 floats make a vector");
   require_rule(s.row_vectors >= 1 && s.row_vectors <= 8, "row_vectors", s.row_vectors, "1 to 8");
-  require_rule(s.row_tiles >= 1 && s.row_tiles <= 8, "row_tiles", s.row_tiles, "1 to 8");
+  require_rule(s.row_tiles >= 1 && s.row_tiles <= PrefillCpuSchedule::most_row_tiles, "row_tiles",
+               s.row_tiles, fmt::format("1 to {}", PrefillCpuSchedule::most_row_tiles));
   require_rule(s.tail_bodies >= 0 && s.tail_bodies <= 2, "tail_bodies", s.tail_bodies, "0 to 2");
   require_rule(!s.dot_pairs || (element == Element::BF16 && features % 2 == 0), "dot_pairs",
                s.dot_pairs, "1 is for bf16 and an even number of features");

@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/schedules/prefill_tail.h"
 
+#include <algorithm>
+
 namespace fovea {
 
 Halide::Expr TailBody::serves(const Halide::Expr& rows) const {
   const int narrow = schedule.tile_rows();
   if (!by_tiles) return rows <= narrow;
   const auto padded = [&](int tile) { return (rows + (tile - 1)) / tile * tile; };
-  return padded(narrow) < padded(wide_tile);
+  return padded(narrow) < padded(wide_tile) && rows <= schedule.block_rows();
 }
 
 std::optional<TailBody> tail_body(const PrefillCpuSchedule& wide, int d_v) {
@@ -18,7 +20,7 @@ std::optional<TailBody> tail_body(const PrefillCpuSchedule& wide, int d_v) {
   PrefillCpuSchedule& s = body.schedule;
   --s.tail_bodies;
   if (body.by_tiles) {
-    s.row_tiles *= s.row_vectors;
+    s.row_tiles = std::min(s.row_tiles * s.row_vectors, PrefillCpuSchedule::most_row_tiles);
     s.row_vectors = 1;
   } else {
     s.row_tiles = 1;

@@ -48,7 +48,7 @@ PrefillCpuSchedule schedule_of(int lanes, int row_vectors, int row_tiles, int ta
 TEST(TailBody, HoldsAllRowsAndNeverComputesMore) {
   for (const PrefillCpuSchedule& s :
        {schedule_of(16, 2, 1, 2), schedule_of(16, 1, 1, 1), schedule_of(16, 2, 4, 2),
-        schedule_of(8, 3, 1, 1), schedule_of(8, 3, 4, 2)}) {
+        schedule_of(8, 3, 1, 1), schedule_of(8, 3, 4, 2), schedule_of(8, 3, 8, 1)}) {
     const Bodies bodies(s);
     EXPECT_EQ(bodies.tails.size(), static_cast<size_t>(s.tail_bodies));
     const Bodies without(s.with("tail_bodies=0"));
@@ -72,6 +72,8 @@ TEST(TailBody, FewRowsMakeFewLanes) {
 
 TEST(TailBody, IsAScheduleThatCanBeCompiled) {
   const Variant plain("plain");
+  for (const TailBody& tail : Bodies(schedule_of(8, 3, 4, 2)).tails)
+    EXPECT_NO_THROW(check(tail.schedule, plain, Element::F16, 64, 64));
   for (const int d_v : {64, 80, 33}) {
     PrefillCpuSchedule s = schedule_of(16, 2, 1, 2);
     s.feature_group = d_v == 33 ? 1 : 8;
