@@ -13,7 +13,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 packages=(
   g++ gcc binutils git ca-certificates python3 python3-venv
   libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev libicu-dev libpng-dev
-  libopenmpi-dev openmpi-bin
+  libopenmpi-dev openmpi-bin libpango1.0-dev pkg-config fonts-dejavu-core
   llvm-19 llvm-19-tools clang-format-19 clang-tidy-19 shellcheck
   valgrind libc6-dbg # memcheck cannot start on Debian without the symbols of libc6-dbg
 )

@@ -3,7 +3,7 @@
 # Builds one of examples/ against an installed fovea, as its README tells a user to, and runs the example's own tests.
 # Arguments: EXAMPLE, fovea's source tree, a build folder, the prefix fovea is installed to, the folder of Halide.
 # Environment: CMAKE, CTEST and NINJA, the programs of the outer build; FOVEA_MODEL_DIR, a folder that already holds the
-# model (nothing is installed then).
+# model of sentence_embedding (nothing is installed then).
 set -euo pipefail
 [ $# -eq 5 ] || {
   echo "usage: run_example.sh EXAMPLE SOURCE BUILD PREFIX HALIDE_ROOT"
@@ -16,12 +16,17 @@ folder=$source/examples/$example
 options=()
 if [ -f "$folder/get_model.sh" ]; then
   # Kept beside the other things that scripts install, so that every build tree uses the same copy.
-  model=${FOVEA_MODEL_DIR:-$(bash "$folder/get_model.sh" "$source/build/model")}
+  case $example in
+    sentence_embedding) model=${FOVEA_MODEL_DIR:-} venv=$source/build/model ;; # quickstart.sh's as well
+    *) model='' venv=$source/build/model_$example ;;
+  esac
+  model=${model:-$(bash "$folder/get_model.sh" "$venv")}
   [ -d "$model" ] || {
     echo "example $example: the model folder '$model' does not exist"
     exit 1
   }
-  options+=(-DSENTENCE_MODEL_DIR="$model")
+  variable=$(sed -n 's/^set(\([A-Z_]*_MODEL_DIR\) .*/\1/p' "$folder/CMakeLists.txt")
+  options+=(-D"$variable=$model")
 fi
 
 "$cmake" -G Ninja -S "$folder" -B "$build" -DCMAKE_MAKE_PROGRAM="${NINJA:-ninja}" -DCMAKE_BUILD_TYPE=Release \
