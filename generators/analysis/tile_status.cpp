@@ -189,12 +189,17 @@ TileStatus derive_tile_status(const Variant& variant, int block_rows, int key_bl
   }
 
   status.live_key = ir::simplify(!ir::and_condition_over_domain(hidden, rows), true, ranges);
+  status.full_key = ir::simplify(ir::and_condition_over_domain(visible, rows), true, ranges);
   status.live = ir::simplify(!ir::and_condition_over_domain(hidden, tile), true, ranges);
   status.full = ir::simplify(ir::and_condition_over_domain(visible, tile), true, ranges);
-  for (Expr* e : {&status.live, &status.full, &status.live_key}) *e = ir::substitute(reads, *e);
+  for (Expr* e : {&status.live, &status.full, &status.live_key, &status.full_key})
+    *e = ir::substitute(reads, *e);
+  const KeyRange block{k0, k0 + (key_block - 1)};
+  status.live_keys = outer_key_range(status.live_key, block);
+  status.full_keys = inner_key_range(status.full_key, block);
   // Bounds that the conditions do not ask for need not be found out.
   std::erase_if(status.bounds, [&](const TileStatus::Bound& b) {
-    for (const Expr& e : {status.live, status.full, status.live_key}) {
+    for (const Expr& e : {status.live, status.full, status.live_key, status.full_key}) {
       if (ir::expr_uses_var(e, b.low) || ir::expr_uses_var(e, b.high)) return false;
     }
     return true;

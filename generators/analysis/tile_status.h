@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "generators/analysis/key_range.h"
+
 namespace fovea {
 
 // Conditions (bool expressions) over the position variables other than q, k, the scalar parameters,
@@ -22,9 +24,14 @@ namespace fovea {
 // Keys at or past kv_len are the caller's business: the conditions speak of the mask alone.
 struct TileStatus {
   int block_rows = 0, key_block = 0;
-  Halide::Expr live;      // false: no row of the tile sees any key of the block
-  Halide::Expr full;      // true: every row sees every key
-  Halide::Expr live_key;  // over `k` instead of k_block: false: no row of the tile sees key k
+  Halide::Expr live;  // false: no row of the tile sees any key of the block
+  Halide::Expr full;  // true: every row sees every key
+  // Over `k` instead of k_block:
+  Halide::Expr live_key;  // false: no row of the tile sees key k
+  Halide::Expr full_key;  // true: every row sees it
+  // Of block k_block():
+  KeyRange live_keys;  // all keys that some row sees
+  KeyRange full_keys;  // only keys that every row sees
 
   // The entry is an expression over q, or over k (of_keys), and the position otherwise. low and
   // high are the Int(32) variables that stand for its extremes over the rows of the tile, or over

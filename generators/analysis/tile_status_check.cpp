@@ -90,7 +90,7 @@ class Trial {
 };
 
 struct Disagreement {
-  bool live = false, full = false, live_key = false;
+  bool live = false, full = false, live_key = false, full_key = false;
 };
 
 // The bounds of the table entries over the rows of one tile and over the keys of each block.
@@ -129,6 +129,11 @@ void compare_tile(const TileStatus& status, const Expr& mask, Trial& trial, int6
     if (b.of_keys) trial.forget(b.low), trial.forget(b.high);
   }
   const auto live_key = trial.evaluate_over(status.live_key, "k", 0, keys);
+  const auto full_key = trial.evaluate_over(status.full_key, "k", 0, keys);
+  const auto live_first = trial.evaluate_over(status.live_keys.first, k_block_name, 0, blocks),
+             live_last = trial.evaluate_over(status.live_keys.last, k_block_name, 0, blocks),
+             full_first = trial.evaluate_over(status.full_keys.first, k_block_name, 0, blocks),
+             full_last = trial.evaluate_over(status.full_keys.last, k_block_name, 0, blocks);
   std::vector<char> any(static_cast<size_t>(keys), 0), all(static_cast<size_t>(keys), 1);
   for (int64_t row = 0; row < status.block_rows; ++row) {
     trial.set("q", q_first + row);
@@ -142,8 +147,12 @@ void compare_tile(const TileStatus& status, const Expr& mask, Trial& trial, int6
   for (size_t k = 0; k < any.size(); ++k) {
     const size_t block = k / static_cast<size_t>(status.key_block);
     if (any[k] && !live[block]) wrong.live = true;
-    if (any[k] && !live_key[k]) wrong.live_key = true;
+    const auto key = static_cast<int64_t>(k);
+    const bool in_live = live_first[block] <= key && key <= live_last[block];
+    const bool in_full = full_first[block] <= key && key <= full_last[block];
+    if (any[k] && !(live_key[k] && in_live)) wrong.live_key = true;
     if (!all[k] && full[block]) wrong.full = true;
+    if (!all[k] && (full_key[k] || in_full)) wrong.full_key = true;
   }
 }
 
@@ -163,7 +172,7 @@ TileStatus check_tile_status(TileStatus status, const Variant& variant) {
     }
   } catch (const std::invalid_argument& unknown) {
     status.fallback = fmt::format("the mask cannot be checked: {}", unknown.what());
-    wrong = {true, true, true};
+    wrong = {true, true, true, true};
   }
   const auto fall_back = [&](bool is_wrong, Expr& condition, const char* name, bool safe) {
     if (!is_wrong) return;
@@ -174,6 +183,11 @@ TileStatus check_tile_status(TileStatus status, const Variant& variant) {
   fall_back(wrong.live, status.live, "live", true);
   fall_back(wrong.full, status.full, "full", false);
   fall_back(wrong.live_key, status.live_key, "live_key", true);
+  fall_back(wrong.full_key, status.full_key, "full_key", false);
+  const Expr first = TileStatus::k_block() * status.key_block;
+  const Expr last = first + (status.key_block - 1);
+  if (wrong.live_key) status.live_keys = {first, last};
+  if (wrong.full_key) status.full_keys = {last + 1, last};
   return status;
 }
 

@@ -173,6 +173,7 @@ Json description_json(const Description& d) {
                          {"live", exact_text(d.status.live)},
                          {"full", exact_text(d.status.full)},
                          {"live_key", exact_text(d.status.live_key)},
+                         {"full_key", exact_text(d.status.full_key)},
                          {"fallback", d.status.fallback},
                          {"tiles", c.tiles},
                          {"full_tiles", c.full},

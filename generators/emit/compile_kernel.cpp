@@ -9,11 +9,13 @@
 #include <map>
 #include <stdexcept>
 
+#include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/transpose_loads.h"
 #include "generators/lowering/wide_offsets.h"
 #include "generators/schedules/prefill_loops.h"
+#include "generators/schedules/prefill_tail.h"
 
 namespace fovea {
 namespace {
@@ -60,15 +62,25 @@ size_t scratch_of(const Halide::Module& module) {
   return meter.bytes;
 }
 
-Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
-                       const PrefillCpuSchedule& schedule, const std::string& symbol,
-                       const Halide::Target& target) {
+// One body of a prefill kernel. It computes the first block_rows() of `item_rows` rows.
+struct PrefillBody {
+  ir::LoweredFunc function;
+  std::string query;  // the name of argument q
+  bool any_strict_float = false;
+  size_t scratch_bytes = 0;
+  std::string tile_fallback;
+};
+
+PrefillBody lower_prefill_body(const Variant& variant, const KernelSpec& spec,
+                               const PrefillCpuSchedule& schedule, int item_rows,
+                               const std::string& symbol, const Halide::Target& target) {
   const Element element = element_of(spec.dtype);
   const CacheKind cache = cache_kind_of(spec.cache);
   check(schedule, variant, element, spec.d_qk, spec.d_v, cache);
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block);
-  PrefillPipeline pipeline =
-      make_prefill(variant, tiling(schedule, element, spec.d_qk, spec.d_v, cache), status);
+  AttentionTiling sizes = tiling(schedule, element, spec.d_qk, spec.d_v, cache);
+  sizes.item_rows = item_rows;
+  PrefillPipeline pipeline = make_prefill(variant, sizes, status);
   schedule_prefill(pipeline, schedule);
 
   Halide::Pipeline halide(pipeline.outputs());
@@ -84,12 +96,40 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   halide.add_custom_lowering_pass(&register_tiles, nullptr);
   halide.add_custom_lowering_pass(&transpose_loads, nullptr);
   if (is_cache(cache)) halide.add_custom_lowering_pass(&wide_offsets, nullptr);
+  const Halide::Module module = halide.compile_to_module(
+      pipeline.inputs.arguments(), symbol, target, Halide::LinkageType::ExternalPlusArgv);
+  return {module.get_function_by_name(symbol), pipeline.inputs.q.name(), module.any_strict_float(),
+          scratch_of(module), status.fallback};
+}
+
+Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
+                       const PrefillCpuSchedule& schedule, const std::string& symbol,
+                       const Halide::Target& target) {
+  const int item_rows = schedule.block_rows();
+  const PrefillBody widest = lower_prefill_body(variant, spec, schedule, item_rows, symbol, target);
   Compiled compiled;
-  compiled.modules.push_back(halide.compile_to_module(pipeline.inputs.arguments(), symbol, target,
-                                                      Halide::LinkageType::ExternalPlusArgv));
-  compiled.facts.block_rows = schedule.block_rows();
-  compiled.facts.scratch_bytes = scratch_of(compiled.modules[0]);
-  compiled.facts.tile_fallback = status.fallback;
+  compiled.facts.block_rows = item_rows;
+  compiled.facts.scratch_bytes = widest.scratch_bytes;
+  compiled.facts.tile_fallback = widest.tile_fallback;
+  ir::LoweredFunc function = widest.function;
+  // Without it code generation assumes that there is no NaN.
+  bool any_strict_float = widest.any_strict_float;
+  // Blocks that do not fill their rows run a narrower body; the narrowest one is asked first.
+  for (auto tail = tail_body(schedule, spec.d_v); tail;
+       tail = tail_body(tail->schedule, spec.d_v)) {
+    const PrefillBody narrow =
+        lower_prefill_body(variant, spec, tail->schedule, item_rows, symbol, target);
+    function =
+        choose_body(function, tail->serves(argument_extent(widest.query, 1)), narrow.function);
+    any_strict_float = any_strict_float || narrow.any_strict_float;
+    // One body runs in a call.
+    compiled.facts.scratch_bytes = std::max(compiled.facts.scratch_bytes, narrow.scratch_bytes);
+    if (compiled.facts.tile_fallback.empty()) compiled.facts.tile_fallback = narrow.tile_fallback;
+  }
+  Halide::Module module(symbol, target);
+  module.append(function);
+  module.set_any_strict_float(any_strict_float);
+  compiled.modules.push_back(module);
   return compiled;
 }
 

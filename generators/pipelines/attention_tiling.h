@@ -11,6 +11,7 @@ struct AttentionTiling {
   Element element = Element::F32;  // of q and out, and of k and v unless a cache is quantised
   int d_qk = 0, d_v = 0;
   int block_rows = 0;  // bq: query rows of one tile
+  int item_rows = 0;   // Prefill: from the first row of an item to that of the next; at least bq
   int key_block = 0;   // bk: keys that share one maximum and one correction of the state
   // Prefill: features of the output kept next to each other in the state; divides d_v. Decode:
   // vectors of them; divides d_v / value_lanes.

@@ -28,15 +28,16 @@ bool uses_key_entries(const TileStatus& status, const Expr& condition) {
 
 }  // namespace
 
-EntryBounds reduce_entry(std::string name, const std::vector<Halide::Var>& arguments,
-                         const RDom& range, const Expr& entry) {
+EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suffix,
+                         const std::vector<Halide::Var>& arguments, const RDom& range,
+                         const Expr& entry) {
+  std::string name = bound.low.substr(0, bound.low.rfind('.')) + suffix;
   std::replace(name.begin(), name.end(), '.', '_');  // which names of Funcs cannot hold
-  EntryBounds b{Func(name + "_low"), Func(name + "_high"), range};
+  EntryBounds b{Func(name), range};
   const Expr value = Halide::cast<int32_t>(entry);
-  b.low(arguments) = value.type().max();
-  b.low(arguments) = Halide::min(b.low(arguments), value);
-  b.high(arguments) = value.type().min();
-  b.high(arguments) = Halide::max(b.high(arguments), value);
+  b.both(arguments) = {value.type().max(), value.type().min()};
+  const Halide::FuncRef before = b.both(arguments);
+  b.both(arguments) = {Halide::min(before[0], value), Halide::max(before[1], value)};
   return b;
 }
 
@@ -79,10 +80,11 @@ BlockLoop make_block_loop(const TileContext& c, const std::string& name, bool pa
     if (!b.of_keys) continue;
     const RDom keys(0, bk, "entry_keys_" + name);
     const Expr key = Halide::min(here * bk + keys, kv_len - 1);
-    loop.key_entries.push_back(reduce_entry(b.low + "_" + name, {in_chunk, chunk}, keys,
+    loop.key_entries.push_back(reduce_entry(b, "_" + name, {in_chunk, chunk}, keys,
                                             c.binder().bind("k", key).mutate(b.entry)));
-    bounds[b.low] = loop.key_entries.back().low(in_chunk, chunk);
-    bounds[b.high] = loop.key_entries.back().high(in_chunk, chunk);
+    const Halide::FuncRef both = loop.key_entries.back().both(in_chunk, chunk);
+    bounds[b.low] = both[0];
+    bounds[b.high] = both[1];
   }
   const auto with_bounds = [&](const Expr& condition) { return ir::substitute(bounds, condition); };
   loop.status = Func("status_" + name);

@@ -86,7 +86,10 @@ class KeyBlockBuilder {
       : c_(context),
         name_(std::move(name)),
         partial_(partial),
-        visible_(partial ? visible_at(c_, qi, key_()) : Expr()) {
+        // Decode computes all keys of a block; a ring may have given up any.
+        masked_(partial && (context.tiling.feature_lanes > 0 || is_cache(context.tiling.cache) ||
+                            !ir::is_const_one(context.variant.mask()))),
+        visible_(masked_ ? visible_at(c_, qi, key_()) : Expr()) {
     s_.cached = make_cached_block(c_, name_, partial_);
   }
 
@@ -107,15 +110,16 @@ class KeyBlockBuilder {
 
   // Keys of the block, or of a partial one those between the first and the last that some row of
   // the tile sees; all of them where keys are vector lanes.
-  RDom keys_(const char* what) const {
+  RDom keys_(const char* what, const KeyRange& range) const {
     RDom keys(0, c_.tiling.key_block, what + ("_" + name_));
     if (partial_ && c_.tiling.feature_lanes == 0) {
       const Expr k = first_key_() + keys;
       keys.where(k < c_.inputs.kv_len &&
-                 c_.tile_condition(c_.status.live_key, TileContext::Rows::Any, block, k));
+                 c_.tile_condition(range.condition(), TileContext::Rows::Any, block, k));
     }
     return keys;
   }
+  RDom keys_(const char* what) const { return keys_(what, c_.status.live_keys); }
 
   RowChain rows_(const char* what, const std::vector<Expr>& transforms, const BlockRows& rows,
                  bool pairs) const {
@@ -196,7 +200,7 @@ class KeyBlockBuilder {
     s_.score = func_("score");
     // A weight function is not asked about hidden keys; its scores need no mark.
     s_.score(qi, j, block) =
-        partial_ && c_.softmax ? Halide::select(visible_, score, mask_score) : score;
+        masked_ && c_.softmax ? Halide::select(visible_, score, mask_score) : score;
   }
 
   void build_weight_() {
@@ -213,7 +217,7 @@ class KeyBlockBuilder {
                         c_.binder_at(qi, key_()).bind("score", score).mutate(c_.variant.weight()));
     }
     s_.weight = func_("weight");
-    s_.weight(qi, j, block) = partial_ ? c_.marked(visible_, weight) : weight;
+    s_.weight(qi, j, block) = masked_ ? c_.marked(visible_, weight) : weight;
   }
 
   void build_sum_() {
@@ -221,7 +225,7 @@ class KeyBlockBuilder {
     s_.sum = func_("sum");
     s_.sum(qi, block) = 0.0f;
     const Expr weight = s_.weight(qi, s_.sum_keys, block);
-    s_.sum(qi, block) += partial_ ? Halide::select(c_.is_visible(weight), weight, 0.0f) : weight;
+    s_.sum(qi, block) += masked_ ? Halide::select(c_.is_visible(weight), weight, 0.0f) : weight;
   }
 
   // The weights that values are multiplied by.
@@ -230,7 +234,7 @@ class KeyBlockBuilder {
     const Expr weight = s_.weight(qi, j, block);
     const Expr product = weight * c_.binder_at(qi, key_()).mutate(c_.variant.weight_factor());
     s_.carried = func_("carried");
-    s_.carried(qi, j, block) = partial_ ? c_.marked(c_.is_visible(weight), product) : product;
+    s_.carried(qi, j, block) = masked_ ? c_.marked(c_.is_visible(weight), product) : product;
     return s_.carried;
   }
 
@@ -250,11 +254,32 @@ class KeyBlockBuilder {
       s_.weighted(qi, d, block) =
           before + dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
     } else {
-      s_.value_keys = keys_("value_keys");
-      const Expr factor = weight(qi, s_.value_keys, block);
-      const Expr after = before + factor * row_entry(s_.values, rows, d, s_.value_keys);
-      s_.weighted(qi, d, block) =
-          partial_ ? Halide::select(c_.is_visible(factor), after, before) : after;
+      const auto factor = [&](const RDom& key) { return weight(qi, key, block); };
+      const auto after = [&](const RDom& key) {
+        return before + factor(key) * row_entry(s_.values, rows, d, Expr(key));
+      };
+      const auto masked = [&](const RDom& key) {
+        return Halide::select(c_.is_visible(factor(key)), after(key), before);
+      };
+      const KeyRange &live = c_.status.live_keys, &full = c_.status.full_keys;
+      // Of a ring nobody sees what it has given up.
+      const bool some_seen =
+          !is_cache(c_.tiling.cache) && !ir::is_const_zero(ir::simplify(full.first <= full.last));
+      if (masked_ && c_.tiling.feature_lanes == 0 && some_seen) {
+        s_.seen_value_keys = keys_("seen_value_keys", full);
+        s_.weighted(qi, d, block) = after(s_.seen_value_keys);
+        // Before and behind them; the two parts must not overlap where there are none.
+        const KeyRange in_front{live.first, Halide::min(live.last, full.first - 1)},
+            behind{Halide::max(live.first, Halide::max(full.first, full.last + 1)), live.last};
+        if (!ir::can_prove(full.first == live.first)) {
+          s_.value_keys_in_front = keys_("value_keys_in_front", in_front);
+          s_.weighted(qi, d, block) = masked(s_.value_keys_in_front);
+        }
+        s_.value_keys = keys_("value_keys", behind);
+      } else {
+        s_.value_keys = keys_("value_keys");
+      }
+      s_.weighted(qi, d, block) = masked_ ? masked(s_.value_keys) : after(s_.value_keys);
     }
     s_.block_out = func_("block_out");
     s_.block_out(qi, d, block) = s_.weighted(qi, d, block);
@@ -277,7 +302,8 @@ class KeyBlockBuilder {
 
   const TileContext& c_;
   const std::string name_;
-  const bool partial_;
+  const bool partial_;  // keys are cut down to those that some row sees
+  const bool masked_;   // and not every row sees all of those
   const Expr visible_;
   KeyBlockStage s_;
 };

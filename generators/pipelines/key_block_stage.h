@@ -26,7 +26,7 @@ QueryRows make_query_rows(const TileContext& context, RowChain& queries,
 // The least and the largest value that a table entry of the mask takes over the keys of a block
 // (key, chunk-local block, chunk) or over the rows of the tile (no dimension).
 struct EntryBounds {
-  Halide::Func low, high;
+  Halide::Func both;  // (least, largest)
   Halide::RDom range;
 };
 
@@ -45,8 +45,9 @@ struct BlockLoop {
   Halide::Expr block() const;  // in terms of `blocks`
 };
 
-EntryBounds reduce_entry(std::string name, const std::vector<Halide::Var>& arguments,
-                         const Halide::RDom& range, const Halide::Expr& entry);
+EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suffix,
+                         const std::vector<Halide::Var>& arguments, const Halide::RDom& range,
+                         const Halide::Expr& entry);
 
 // Which blocks a stage runs, and in what form.
 BlockLoop make_block_loop(const TileContext& context, const std::string& name, bool partial);
@@ -77,6 +78,9 @@ struct KeyBlockStage {
   Halide::RDom features;   // of product; pairs of them where pairs are multiplied
   Halide::RDom lanes;      // of lane_sums
   Halide::RDom max_keys, sum_keys, value_keys;
+  // In a partly visible block, the keys that every row sees, added first and without asking, and
+  // those in front of them; value_keys are then those behind. Undefined where there are none.
+  Halide::RDom seen_value_keys, value_keys_in_front;
   BlockLoop loop;
 };
 

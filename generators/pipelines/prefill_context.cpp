@@ -16,14 +16,14 @@ PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const
                                const PrefillInputs& in)
     : TileContext(v, t, s, in, separate_diagonals(v.score_chain())),
       head_(in.head),
-      first_row_(in.q_block * t.block_rows),
-      q_first_(in.q_offset + in.q_block * t.block_rows) {
+      first_row_(in.q_block * t.item_rows),
+      q_first_(in.q_offset + in.q_block * t.item_rows) {
   for (const TileStatus::Bound& b : status.bounds) {
     if (b.of_keys) continue;
     const RDom rows(0, tiling.block_rows, "tile_rows");
     // Rows past the end repeat the last one.
     const Expr row = Halide::min(rows, inputs.q.dim(1).extent() - 1);
-    row_entries.push_back(reduce_entry(b.low + "_rows", {}, rows, binder_at(row).mutate(b.entry)));
+    row_entries.push_back(reduce_entry(b, "_rows", {}, rows, binder_at(row).mutate(b.entry)));
   }
 }
 
@@ -48,8 +48,8 @@ Expr PrefillContext::tile_condition(const Expr& condition, Rows, const Expr& k_b
   size_t next = 0;
   for (const TileStatus::Bound& b : status.bounds) {
     if (b.of_keys) continue;
-    Func low = row_entries[next].low, high = row_entries[next].high;
-    bind.bind(b.low, low()).bind(b.high, high());
+    Func both = row_entries[next].both;
+    bind.bind(b.low, both()[0]).bind(b.high, both()[1]);
     ++next;
   }
   return bind.mutate(condition);

@@ -197,10 +197,8 @@ struct PartScheduler {
       order.emplace_back(chunk);
       st.loop.status.compute_at(state, chunk);
       for (EntryBounds& e : st.loop.key_entries) {
-        for (Func f : {e.low, e.high}) {
-          f.compute_at(state, chunk);
-          f.update().atomic().vectorize(e.range.x, s.lanes);
-        }
+        e.both.compute_at(state, chunk);
+        e.both.update().atomic().vectorize(e.range.x, s.lanes);
       }
     }
     stage.reorder(order).vectorize(lane).never_partition_all();

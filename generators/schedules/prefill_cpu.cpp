@@ -119,10 +119,8 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
     order.emplace_back(chunk);
     loop.status.compute_at(state, chunk);
     for (EntryBounds& e : loop.key_entries) {
-      for (Func f : {e.low, e.high}) {
-        f.compute_at(state, chunk);
-        if (p.key_block % p.lanes == 0) f.update().atomic().vectorize(e.range.x, p.lanes);
-      }
+      e.both.compute_at(state, chunk);
+      if (p.key_block % p.lanes == 0) e.both.update().atomic().vectorize(e.range.x, p.lanes);
     }
   }
   // Partitioning would copy the whole loop over the key blocks for its first and last iterations.
@@ -173,7 +171,11 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
       .unroll(di);
   s.weighted.compute_at(s.block_out, d_o).bound_extent(qi, rows).bound_extent(d, p.feature_group);
   s.weighted.vectorize(qi, p.lanes).unroll(qi).unroll(d);
-  s.weighted.update().reorder(qi, d, s.value_keys).vectorize(qi, p.lanes).unroll(qi).unroll(d);
+  int additions = 0;
+  for (const Halide::RDom& keys : {s.seen_value_keys, s.value_keys_in_front, s.value_keys}) {
+    if (!keys.defined()) continue;
+    s.weighted.update(additions++).reorder(qi, d, keys).vectorize(qi, p.lanes).unroll(qi).unroll(d);
+  }
 
   // Scores of a whole block have a constant place each. A full block also computes all of them; a
   // partial one only those between the first and the last visible key.
@@ -306,6 +308,10 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   }
   s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
   s.key_unroll = 4;
+  // Down to 8 rows; 16 of 16-bit types, whose rows are packed in squares of 16.
+  if (!shared_work && s.lanes >= 8) {
+    s.tail_bodies = s.lanes == 16 && element == Element::F32 && !masked ? 2 : 1;
+  }
   return s;
 }
 
@@ -315,7 +321,9 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
   require_rule(s.lanes == 4 || s.lanes == 8 || s.lanes == 16, "lanes", s.lanes,
                "4, 8 or 16 floats make a vector");
   require_rule(s.row_vectors >= 1 && s.row_vectors <= 8, "row_vectors", s.row_vectors, "1 to 8");
-  require_rule(s.row_tiles >= 1 && s.row_tiles <= 8, "row_tiles", s.row_tiles, "1 to 8");
+  require_rule(s.row_tiles >= 1 && s.row_tiles <= PrefillCpuSchedule::most_row_tiles, "row_tiles",
+               s.row_tiles, fmt::format("1 to {}", PrefillCpuSchedule::most_row_tiles));
+  require_rule(s.tail_bodies >= 0 && s.tail_bodies <= 2, "tail_bodies", s.tail_bodies, "0 to 2");
   require_rule(
       !s.dot_pairs || (element == Element::BF16 && !is_quantised(cache) && features % 2 == 0),
       "dot_pairs", s.dot_pairs, "1 is for bf16, keys of bf16 and an even number of features");
@@ -340,8 +348,14 @@ void check(const PrefillCpuSchedule& s, const Variant& variant, Element element,
 
 AttentionTiling tiling(const PrefillCpuSchedule& s, Element element, int d_qk, int d_v,
                        CacheKind cache) {
-  AttentionTiling t = {element,         d_qk,       d_v, s.block_rows(), s.key_block,
-                       s.feature_group, s.dot_pairs};
+  AttentionTiling t;
+  t.element = element;
+  t.d_qk = d_qk;
+  t.d_v = d_v;
+  t.block_rows = t.item_rows = s.block_rows();
+  t.key_block = s.key_block;
+  t.feature_group = s.feature_group;
+  t.dot_pairs = s.dot_pairs;
   t.cache = cache;
   t.vector_lanes = s.lanes;
   return t;
@@ -372,9 +386,7 @@ void schedule_prefill(PrefillPipeline& p, const PrefillCpuSchedule& s) {
   schedule_query_rows(p.finished.output_rows, s, d_v);
   if (p.query.scaled.defined()) schedule_rows_as_lanes(p.query.scaled, s, p.tiling.d_qk);
   if (p.query.pairs.defined()) schedule_rows_as_lanes(p.query.pairs, s, p.tiling.d_qk / 2);
-  for (EntryBounds& e : p.row_entries) {
-    for (Func f : {e.low, e.high}) f.compute_root();
-  }
+  for (EntryBounds& e : p.row_entries) e.both.compute_root();
   if (Func combined = p.finished.combined; combined.defined()) {
     bound_rows(combined, s);
     loop_over_rows(combined, {d}, s);

@@ -23,8 +23,10 @@ struct PrefillCpuSchedule {
   int key_block = 0;  // bk, a multiple of key_tile: scores of bq x bk stay in the first-level cache
   int feature_unroll = 0;  // steps of the feature loop between two branches; divides d_qk
   int key_unroll = 0;      // the same for the key loop of weights * values; divides key_block
+  int tail_bodies = 0;     // narrower bodies for blocks that do not fill their rows
   bool dot_pairs = false;  // bf16 products by the target's dot product of pairs, not widened
 
+  static constexpr int most_row_tiles = 16;
   int tile_rows() const { return lanes * row_vectors; }
   int block_rows() const { return tile_rows() * row_tiles; }
   // "lanes=16 row_vectors=4 …": part of the kernel's identity, shown in the manifest.

@@ -31,6 +31,7 @@ constexpr Field<PrefillCpuSchedule> prefill_fields[] = {
     {"key_block", &PrefillCpuSchedule::key_block},
     {"feature_unroll", &PrefillCpuSchedule::feature_unroll},
     {"key_unroll", &PrefillCpuSchedule::key_unroll},
+    {"tail_bodies", &PrefillCpuSchedule::tail_bodies},
     {"dot_pairs", nullptr, &PrefillCpuSchedule::dot_pairs},
 };
 

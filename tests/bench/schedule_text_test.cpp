@@ -38,10 +38,11 @@ TEST(ScheduleText, NamesTheParametersThatDiffer) {
 TEST(ScheduleText, RoundTrip) {
   PrefillCpuSchedule s;
   s.lanes = 1, s.row_vectors = 2, s.row_tiles = 3, s.key_tile = 4, s.feature_group = 5;
-  s.key_block = 6, s.feature_unroll = 7, s.key_unroll = 8, s.dot_pairs = true;
+  s.key_block = 6, s.feature_unroll = 7, s.key_unroll = 8, s.tail_bodies = 9;
+  s.dot_pairs = true;
   EXPECT_EQ(s.text(),
             "lanes=1 row_vectors=2 row_tiles=3 key_tile=4 feature_group=5 key_block=6 "
-            "feature_unroll=7 key_unroll=8 dot_pairs=1");
+            "feature_unroll=7 key_unroll=8 tail_bodies=9 dot_pairs=1");
   EXPECT_EQ(PrefillCpuSchedule().with(s.text()).text(), s.text());
 }
 

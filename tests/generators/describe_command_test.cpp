@@ -99,7 +99,8 @@ TEST(Show, Json) {
   EXPECT_EQ(root.at("parameters").at(0).at("example"), "2");
   EXPECT_EQ(root.at("mask"), (Json{"#...", "##..", ".##.", "..##"}));
   const Json& tiles = root.at("tile_status");
-  for (const char* key : {"block_rows", "key_block", "live", "full", "live_key", "fallback"})
+  for (const char* key :
+       {"block_rows", "key_block", "live", "full", "live_key", "full_key", "fallback"})
     EXPECT_TRUE(tiles.contains(key)) << key;
   EXPECT_EQ(tiles.at("fallback"), "");
   // 8 heads of 4 x 4 pairs: one partial tile each.

@@ -125,7 +125,8 @@ void set_bounds(Environment<double>& environment, const TileStatus& status, cons
 
 // What the conditions say, what is true, and the first place where they part.
 struct Comparison {
-  bool sound = true, live_exact = true, full_exact = true, live_key_exact = true;
+  bool sound = true, live_exact = true, full_exact = true, live_key_exact = true,
+       full_key_exact = true;
   int64_t run = 0, needed = 0;  // blocks
   std::string where;
 };
@@ -144,6 +145,14 @@ Comparison compare(const TileStatus& status, const Expr& mask, const Sample& s) 
     if (b.of_keys) environment.variables.erase(b.low), environment.variables.erase(b.high);
   }
   const auto live_key = evaluate_over(status.live_key, environment, "k", keys);
+  const auto full_key = evaluate_over(status.full_key, environment, "k", keys);
+  const auto of_blocks = [&](const Expr& e) {
+    return evaluate_over(e, environment, k_block_name, s.blocks);
+  };
+  const auto live_first = of_blocks(status.live_keys.first),
+             live_last = of_blocks(status.live_keys.last),
+             full_first = of_blocks(status.full_keys.first),
+             full_last = of_blocks(status.full_keys.last);
   std::vector<bool> any(static_cast<size_t>(keys), false), all(static_cast<size_t>(keys), true);
   for (int64_t row = 0; row < rows; ++row) {
     environment.variables["q"] = Lanes<double>::integer(s.q_first + row);
@@ -164,6 +173,12 @@ Comparison compare(const TileStatus& status, const Expr& mask, const Sample& s) 
   for (size_t k = 0; k < any.size(); ++k) {
     if (any[k] && !live_key[k]) fault("live_key hides a visible key", k);
     c.live_key_exact = c.live_key_exact && any[k] == (live_key[k] != 0);
+    const size_t b = k / static_cast<size_t>(block_keys);
+    const auto key = static_cast<int64_t>(k);
+    if (any[k] && (key < live_first[b] || live_last[b] < key)) fault("live_keys leaves out", k);
+    if (!all[k] && full_first[b] <= key && key <= full_last[b]) fault("full_keys claims", k);
+    if (!all[k] && full_key[k]) fault("full_key claims a key that some row does not see", k);
+    c.full_key_exact = c.full_key_exact && all[k] == (full_key[k] != 0);
   }
   const auto step = static_cast<std::ptrdiff_t>(block_keys);
   for (size_t b = 0; b < live.size(); ++b) {
@@ -185,7 +200,7 @@ Comparison compare(const TileStatus& status, const Expr& mask, const Sample& s) 
 std::string text_of(const TileStatus& status) {
   std::ostringstream out;
   out << "live     " << status.live << "\nfull     " << status.full << "\nlive_key "
-      << status.live_key << "\nfallback " << status.fallback;
+      << status.live_key << "\nfull_key " << status.full_key << "\nfallback " << status.fallback;
   return out.str();
 }
 
@@ -211,6 +226,7 @@ TEST(TileStatus, CatalogueIsExact) {
         ASSERT_TRUE(c.sound) << c.where;
         EXPECT_TRUE(c.live_exact);
         EXPECT_TRUE(c.live_key_exact);
+        EXPECT_TRUE(c.full_key_exact);
         EXPECT_TRUE(c.full_exact || full_may_be_partial);
         run += c.run;
         needed += c.needed;
@@ -454,6 +470,12 @@ TEST(TileStatus, AWrongConditionFallsBack) {
   EXPECT_THAT(wrong.fallback, HasSubstr("'live_key' disagrees with the mask"));
   EXPECT_TRUE(Halide::Internal::is_const_one(wrong.live_key));
 
+  wrong = derived;
+  wrong.full_key = symbolic_position().k <= TileStatus::q_first() + 1;
+  wrong = check_tile_status(wrong, v);
+  EXPECT_THAT(wrong.fallback, HasSubstr("'full_key' disagrees with the mask"));
+  EXPECT_TRUE(Halide::Internal::is_const_zero(wrong.full_key));
+
   // One that is merely too cautious is kept.
   TileStatus cautious = derived;
   cautious.live = Halide::Internal::const_true();
@@ -508,6 +530,7 @@ TEST(TileStatus, WhatCannotBeCheckedFallsBack) {
   EXPECT_TRUE(Halide::Internal::is_const_one(status.live));
   EXPECT_TRUE(Halide::Internal::is_const_zero(status.full));
   EXPECT_TRUE(Halide::Internal::is_const_one(status.live_key));
+  EXPECT_TRUE(Halide::Internal::is_const_zero(status.full_key));
 }
 
 // A scalar may have any name that a parameter can have.
