@@ -42,18 +42,24 @@ class OnnxRuntime:
 
     def causal(self, case, window):
         np = self.numpy
-        if case.sq != case.skv:
-            raise Cannot("its GroupQueryAttention takes a whole prompt")
+        if case.sq not in (1, case.skv):
+            raise Cannot("its GroupQueryAttention takes a whole prompt or one token")
         if case.d_qk != case.d_v:
             raise Cannot("its GroupQueryAttention wants d_qk = d_v")
         q, k, v = self.arrays(case)
-        none = np.zeros((case.b, case.hkv, 0, case.d_qk), np.float32)
+        # Of a prompt there is no past; else all but the last token are there, in the memory that the node also
+        # writes to, as applications share it.
+        past_rows = 0 if case.sq == case.skv else case.skv
+        past = [
+            np.ascontiguousarray(x.reshape(case.b, case.skv, case.hkv, case.d_qk)[:, :past_rows].transpose(0, 2, 1, 3))
+            for x in (k, v)
+        ]
         inputs = {
             "query": q,
-            "key": k,
-            "value": v,
-            "past_key": none,
-            "past_value": none,
+            "key": np.ascontiguousarray(k[:, -case.sq :]),
+            "value": np.ascontiguousarray(v[:, -case.sq :]),
+            "past_key": past[0],
+            "past_value": past[1],
             "seqlens_k": np.full((case.b,), case.skv - 1, np.int32),
             "total_sequence_length": np.array(case.skv, np.int32),
         }
@@ -101,12 +107,15 @@ class OnnxRuntime:
         options.add_session_config_entry("session.force_spinning_stop", "1")
         self.session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         self.binding = self.session.io_binding()
-        for name, array in inputs.items():
-            self.binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
+        bound = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in inputs.items()}
+        for name, value in bound.items():
+            self.binding.bind_ortvalue_input(name, value)
         self.inputs = inputs
         self.outputs = {
             name: ort.OrtValue.ortvalue_from_shape_and_type(list(shapes[name]), np.float32) for name in outputs
         }
+        if extra and case.sq != case.skv:
+            self.outputs["present_key"], self.outputs["present_value"] = bound["past_key"], bound["past_value"]
         for name, value in self.outputs.items():
             self.binding.bind_ortvalue_output(name, value)
         return {"version": f"ONNX Runtime {ort.__version__}", "notes": node}

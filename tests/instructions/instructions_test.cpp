@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fovea/registry.h>
+#include <fovea_decode_instruction_kernels.h>
 #include <fovea_instruction_kernels.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -45,19 +46,34 @@ Output output_of(const std::string& command) {
   return output;
 }
 
-const fovea_library_info& library() { return *fovea_instruction_kernels_library(); }
+struct CountedKernel {
+  const fovea_library_info* library;
+  const fovea_kernel_info* kernel;
+  std::string objects;  // folder
 
-std::vector<std::string> kernel_names() {
-  std::vector<std::string> names;
-  for (int32_t i = 0; i < library().kernel_count; ++i)
-    names.emplace_back(library().kernels[i].name);
-  return names;
+  std::string name() const { return kernel->name; }
+};
+
+// All that compute attention.
+std::vector<CountedKernel> counted_kernels() {
+  std::vector<CountedKernel> kernels;
+  const std::pair<const fovea_library_info*, const char*> libraries[] = {
+      {fovea_instruction_kernels_library(), FOVEA_TEST_OBJECTS},
+      {fovea_decode_instruction_kernels_library(), FOVEA_TEST_DECODE_OBJECTS}};
+  for (const auto& [library, objects] : libraries) {
+    for (int32_t i = 0; i < library->kernel_count; ++i) {
+      if (library->kernels[i].pass != FOVEA_APPEND)
+        kernels.push_back({library, &library->kernels[i], objects});
+    }
+  }
+  return kernels;
 }
 
 void measure_hot_loops(Figures* measured) {
-  for (const std::string& kernel : kernel_names()) {
-    const Output disassembly = output_of(fmt::format(
-        "'{}' -d --no-show-raw-insn '{}/{}.o'", FOVEA_TEST_OBJDUMP, FOVEA_TEST_OBJECTS, kernel));
+  for (const CountedKernel& counted : counted_kernels()) {
+    const std::string kernel = counted.name();
+    const Output disassembly = output_of(fmt::format("'{}' -d --no-show-raw-insn '{}/{}.o'",
+                                                     FOVEA_TEST_OBJDUMP, counted.objects, kernel));
     ASSERT_EQ(disassembly.status, 0) << disassembly.text;
     const HotLoops loops = hot_loops(disassembly.text);
     ASSERT_GT(loops.multiply_adds, 0) << kernel;
@@ -69,16 +85,19 @@ void measure_hot_loops(Figures* measured) {
 }
 
 // Valgrind is slow on what SSE4.1 makes of 16-bit numbers, and AVX2 shows the same.
-bool is_counted(const fovea_kernel_info& kernel) {
-  const std::string target = library().targets[kernel.target].name;
-  return target == "x86-avx2" || (target == "x86-sse41" && kernel.dtype == FOVEA_F32);
+bool is_counted(const CountedKernel& k) {
+  const std::string target = k.library->targets[k.kernel->target].name;
+  return target == "x86-avx2" || (target == "x86-sse41" && k.kernel->dtype == FOVEA_F32);
 }
 
 // `unmeasured` gets the kernels that cannot run on this machine.
 void measure_executed(Figures* measured, std::string* unmeasured) {
-  std::vector<std::string> kernels;
-  for (int32_t i = 0; i < library().kernel_count; ++i) {
-    if (is_counted(library().kernels[i])) kernels.emplace_back(library().kernels[i].name);
+  std::vector<std::string> kernels, patterns;
+  for (const CountedKernel& k : counted_kernels()) {
+    if (!is_counted(k)) continue;
+    kernels.push_back(k.name());
+    // Of decode all functions.
+    patterns.push_back(fmt::format("{}__{}*_argv", k.library->name, k.name()));
   }
   std::vector<Output> outputs(kernels.size());
   std::atomic<size_t> next{0};
@@ -86,8 +105,8 @@ void measure_executed(Figures* measured, std::string* unmeasured) {
     for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
       outputs[i] = output_of(
           fmt::format("'{}' --tool=callgrind --callgrind-out-file=/dev/null "
-                      "--toggle-collect=fovea_instruction_kernels__{}_argv '{}' {}",
-                      FOVEA_TEST_VALGRIND, kernels[i], FOVEA_TEST_RUN_KERNEL, kernels[i]));
+                      "'--toggle-collect={}' '{}' {}",
+                      FOVEA_TEST_VALGRIND, patterns[i], FOVEA_TEST_RUN_KERNEL, kernels[i]));
     }
   };
   std::thread second(work);
@@ -119,8 +138,8 @@ std::string committed_text() {
 // stay.
 void expect_committed(const Figures& measured, const std::set<std::string>& figures) {
   const char* update = std::getenv("FOVEA_UPDATE_GOLDEN");
-  const std::vector<std::string> names = kernel_names();
-  const std::set<std::string> kernels(names.begin(), names.end());
+  std::set<std::string> kernels;
+  for (const CountedKernel& k : counted_kernels()) kernels.insert(k.name());
   if (update != nullptr && std::string(update) == "1") {
     Figures all = measured;
     if (!committed_text().empty()) {

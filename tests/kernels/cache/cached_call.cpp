@@ -8,8 +8,9 @@
 namespace fovea::test {
 
 std::vector<TestKernel> calling_kernels(const std::function<bool(const TestKernel&)>& wanted) {
-  return kernels_where(
-      [&](const TestKernel& k) { return k.info().pass != FOVEA_APPEND && wanted(k); });
+  return kernels_where([&](const TestKernel& k) {
+    return k.info().pass != FOVEA_APPEND && k.info().cache != FOVEA_CACHE_NONE && wanted(k);
+  });
 }
 std::vector<TestKernel> calling_kernels() {
   return calling_kernels([](const TestKernel&) { return true; });

@@ -12,7 +12,7 @@
 
 namespace fovea::test {
 
-// The kernels of calls, not those that append.
+// The kernels of calls that read caches.
 std::vector<TestKernel> calling_kernels(const std::function<bool(const TestKernel&)>& wanted);
 std::vector<TestKernel> calling_kernels();
 
