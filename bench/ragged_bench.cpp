@@ -2,7 +2,7 @@
 // beside a call for each of them: how much of their best rates together is left.
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
-#include <fovea_bench_kernels.h>
+#include <fovea_decode_bench_kernels.h>
 #include <fovea/fovea.hpp>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<int32_t> ends_of(const std::vector<int32_t>& counts) {
 
 double seconds_of(const fovea::Call& call) {
   const auto begin = std::chrono::steady_clock::now();
-  if (fovea_bench_kernels_causal(&call, nullptr) != FOVEA_OK) {
+  if (fovea_decode_bench_kernels_causal(&call, nullptr) != FOVEA_OK) {
     std::fprintf(stderr, "fovea_ragged_bench: %s\n", fovea_last_message());
     std::exit(1);
   }
@@ -70,7 +70,7 @@ void step(benchmark::State& state) {
   const fovea::Ragged ragged(sequences, cu_q.data(), cu_k.data());
   fovea::Call together = call_of(0, sequences, 0, cu_k.back());
   together.ragged = &ragged;
-  std::vector<unsigned char> workspace(fovea_bench_kernels_causal_workspace(&together));
+  std::vector<unsigned char> workspace(fovea_decode_bench_kernels_causal_workspace(&together));
   const auto lend_workspace = [&](fovea::Call& call) {
     call.workspace = workspace.data();
     call.workspace_size = workspace.size();
