@@ -41,7 +41,7 @@ fovea_status check_pages(Problem* problem) {
   if (page_size < 1 || (page_size & (page_size - 1)) != 0) {
     return fail(FOVEA_INVALID_ARGUMENT,
                 "k.extent[2] = %" PRId64
-                ": allowed with a block table: a page size of 1, 2, 4, 8, …",
+                ": allowed with a block table: a page size that is a power of two",
                 page_size);
   }
   if (cache.block_table_columns < 0 || cache.block_table_columns > INT32_MAX) {
@@ -75,6 +75,14 @@ fovea_status check_ring(const Problem& problem) {
                 ": must be 0, cache.ring_window is 0 and without a ring every key stays",
                 cache.ring_sinks);
   }
+  if (cache.ring_sinks >= problem.kv_rows) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "cache.ring_sinks = %" PRId32
+                ": allowed: fewer than the slots of a sequence, %" PRId64
+                ", of which the window "
+                "needs one",
+                cache.ring_sinks, problem.kv_rows);
+  }
   const int64_t slots = int64_t{cache.ring_sinks} + cache.ring_window;
   if (slots > problem.kv_rows || slots > kLargestPosition) {
     return fail(FOVEA_INVALID_ARGUMENT,
@@ -103,7 +111,7 @@ fovea_status check_scale_shape(const char* name, const fovea_tensor& scale, cons
   if (size >= 16 && (size & (size - 1)) == 0) return FOVEA_OK;
   return fail(FOVEA_INVALID_ARGUMENT,
               "%s.extent[3] = %" PRId64 ": allowed: 1, or %" PRId64
-              " / n for groups of n = 16, 32, 64, … features that divide %s.extent[3]",
+              " / n for groups of n features, a power of two from 16 on that divides %s.extent[3]",
               name, groups, features, rows_name);
 }
 

@@ -9,8 +9,8 @@ namespace fovea::detail {
 
 constexpr size_t kSliceAlignment = 64;  // a cache line: workers share none
 
-// Depends on the shapes and the thread limit only, never on lengths: one query serves a buffer for
-// all calls of a shape.
+// Depends on the shapes and the thread limit only, never on lengths (but of ragged batches): one
+// query serves a buffer for all calls of a shape.
 struct WorkspacePlan {
   int32_t workers;      // most that the call may use
   size_t shared_bytes;  // before the slices, a multiple of 64

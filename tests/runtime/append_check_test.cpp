@@ -147,7 +147,7 @@ const AppendRow kRows[] = {
        a.cache.k_scale = tensor(a.k_scale.data(), FOVEA_F16, {7, 2, 8, 4}, {64, 32, 4, 1});
      },
      kInvalid,
-     {"cache.k_scale.extent[3] = 4", "groups of n = 16"}},
+     {"cache.k_scale.extent[3] = 4", "groups of n features"}},
 
     {"k_new_null",
      kSame,

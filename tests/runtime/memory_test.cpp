@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "append_call.h"
 #include "fake_library.h"
+#include "ragged_call.h"
 
 // Counts this thread's allocations. Sanitizers bring an allocator of their own, which must not be
 // replaced.
@@ -177,6 +179,45 @@ TEST(Malloc, IsNotCalledWhenAWorkspaceIsGiven) {
 #else
   GTEST_SKIP() << "malloc cannot be counted in this build";
   (void)quiet_kernel;
+#endif
+}
+
+TEST(Malloc, IsNotCalledForRaggedBatchesOfACacheWhenAWorkspaceIsGiven) {
+#if FOVEA_TEST_COUNTS_MALLOC
+  RaggedCall a({{1, 30}, {40, 40}, {3, 0}}, FOVEA_CACHE_SAME);
+  const fovea_decode_part part = {4, quiet_kernel};
+  fovea_decode_info decode = *a.kernels[3].decode;
+  decode.part_count = 1;
+  decode.parts = &part;
+  decode.finish = quiet_kernel;
+  a.kernels[2].run = quiet_kernel;
+  a.kernels[3].decode = &decode;
+  a.exec.threads = 1;
+  std::vector<unsigned char> memory(a.workspace());
+  a.call.workspace = memory.data();
+  a.call.workspace_size = memory.size();
+  const int before = malloc_calls;
+  const fovea_status status = a.run();
+  EXPECT_EQ(malloc_calls, before);
+  EXPECT_EQ(status, FOVEA_OK) << fovea_last_message();
+#else
+  GTEST_SKIP() << "malloc cannot be counted in this build";
+#endif
+}
+
+TEST(Malloc, IsCalledOnceByAnAppendThatNeedsScratch) {
+#if FOVEA_TEST_COUNTS_MALLOC
+  for (const fovea_cache_kind kind : {FOVEA_CACHE_SAME, FOVEA_CACHE_I8}) {
+    AppendCall a(kind);
+    for (auto& kernel : a.kernels) kernel.run = quiet_kernel;
+    a.exec.threads = 1;
+    const int before = malloc_calls;
+    const fovea_status status = a.run();
+    EXPECT_EQ(malloc_calls, before + (kind == FOVEA_CACHE_SAME ? 0 : 1));
+    EXPECT_EQ(status, FOVEA_OK) << fovea_last_message();
+  }
+#else
+  GTEST_SKIP() << "malloc cannot be counted in this build";
 #endif
 }
 
