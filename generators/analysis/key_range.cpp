@@ -70,6 +70,27 @@ KeyRange range_of(const Expr& e, const KeyRange& block, bool outer) {
   return clipped(solved, block);
 }
 
+// Every disjunction names the range of each of its sides several times over: of those that search
+// lists, nothing would be left to compile in reasonable time.
+bool has_few_disjunctions(const Expr& condition) {
+  constexpr int most = 4;
+  struct Count : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    void visit(const ir::Or* op) override {
+      ++disjunctions;
+      ir::IRVisitor::visit(op);
+    }
+    void visit(const ir::And* op) override {
+      ++conjunctions;
+      ir::IRVisitor::visit(op);
+    }
+    int disjunctions = 0, conjunctions = 0;
+  } count;
+  condition.accept(&count);
+  // Either may be negated.
+  return count.disjunctions <= most && count.disjunctions + count.conjunctions <= 4 * most;
+}
+
 KeyRange simplified(const KeyRange& r) { return {ir::simplify(r.first), ir::simplify(r.last)}; }
 
 }  // namespace
@@ -80,10 +101,11 @@ Expr KeyRange::condition() const {
 }
 
 KeyRange outer_key_range(const Expr& condition, const KeyRange& block) {
-  return simplified(range_of(condition, block, true));
+  return has_few_disjunctions(condition) ? simplified(range_of(condition, block, true)) : block;
 }
 
 KeyRange inner_key_range(const Expr& condition, const KeyRange& block) {
+  if (!has_few_disjunctions(condition)) return {block.last + 1, block.last};
   return simplified(range_of(condition, block, false));
 }
 

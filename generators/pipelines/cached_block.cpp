@@ -23,9 +23,10 @@ KeyOffsets make_offsets(const TileContext& c, const std::string& name, bool clam
   };
   KeyOffsets offsets;
   offsets.f = Func(name);
-  // The page of the first of `unit` keys is that of all of them.
-  offsets.f(j, block) =
-      offset_of(slots, {cache.slot_in_page(key_of(j)), cache.page_of(key_of(j / unit * unit))});
+  // The page of the first of `unit` keys is that of all of them. Where it is not, a ring may have
+  // no such slot.
+  const Expr first = Halide::select(cache.is_straight(unit), key_of(j / unit * unit), 0);
+  offsets.f(j, block) = offset_of(slots, {cache.slot_in_page(key_of(j)), cache.page_of(first)});
   offsets.scattered = RDom(0, c.tiling.key_block, name + "_scattered");
   offsets.scattered.where(!cache.is_straight(unit));
   const Expr& r = offsets.scattered.x;
