@@ -232,12 +232,13 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
   s.lanes = target.vector_bytes / 4;
   s.wide_rows = 4;
   // Streams of keys begin in pages of memory of their own: nearer to each other, they were slower
-  // than a single one (docs/schedules.md). Few bits make rows short, and blocks long.
+  // than a single one (docs/schedules.md). Few bits make rows short, and blocks long; but
+  // the last block of a cache is computed whole, however few keys it has.
   constexpr int stream_bytes = 4096, most_streams = 8;
   const int row_bytes = std::min(stored_size(d_qk, cache), stored_size(d_v, cache)) *
                         stored_type(element, cache).bytes();
   s.key_block = 128;
-  while (is_quantised(cache) && s.key_block < 1024 &&
+  while (is_quantised(cache) && s.key_block < 512 &&
          s.key_block * row_bytes < most_streams * stream_bytes) {
     s.key_block *= 2;
   }

@@ -33,6 +33,16 @@ TEST(KernelName, RoundTrip) {
   }
 }
 
+TEST(KernelName, Caches) {
+  const KernelSpec spec{"decode", "causal", "bf16", 192, 128, "x86-avx2", "int8"};
+  EXPECT_EQ(kernel_name(spec), "fovea_decode__causal__bf16__cache_int8__d192x128__x86_avx2");
+  EXPECT_EQ(parse_kernel_name(kernel_name(spec)), spec);
+  for (const char* text : {"fovea_decode__causal__bf16__cache_none__d64__x86_avx2",
+                           "fovea_decode__causal__bf16__int8__d64__x86_avx2",
+                           "fovea_decode__causal__bf16__cache___d64__x86_avx2"})
+    EXPECT_FALSE(parse_kernel_name(text)) << text;
+}
+
 TEST(KernelName, DimensionsOfTwoNumbers) {
   const auto spec = parse_kernel_name("fovea_prefill__full__f32__d192x128__x86_sse41");
   ASSERT_TRUE(spec);

@@ -79,6 +79,14 @@ TEST(KeyRange, OfAChoice) {
   EXPECT_EQ(at(inner_key_range(!choice, block), 60), Numbers(61, 63));
 }
 
+// Of conditions that search lists the range would be larger than what it saves.
+TEST(KeyRange, ManyPartsAreTheWholeBlock) {
+  Expr listed = k == 3;
+  for (const int key : {5, 9, 17, 33, 60}) listed = listed || k == key;
+  EXPECT_EQ(outer(listed, 0), Numbers(0, 63));
+  EXPECT_EQ(inner(listed, 0), none);
+}
+
 // A condition that is no range: around what may hold, and inside it nothing.
 TEST(KeyRange, StripesAreOnlyBoundedFromOutside) {
   const Expr striped = k % 4 == 1;

@@ -138,13 +138,16 @@ TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
             "dtype 'int8': allowed is one of f32, f16, bf16");
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"backward"}; }),
-            "pass 'backward': allowed is one of prefill, decode");
+            "pass 'backward': allowed is one of prefill, decode, append");
+  EXPECT_EQ(refusal([](auto& r) { r.caches = {"int3"}; }),
+            "cache 'int3': allowed is one of none, same, int8, int4, e4m3, e5m2");
   EXPECT_THAT(refusal([](auto&) {}, {}), HasSubstr("no variant is declared"));
 }
 
 TEST(LibraryPlan, EmptyListsAreNamed) {
   EXPECT_EQ(refusal([](auto& r) { r.dtypes.clear(); }), "dtype '': allowed is at least one value");
   EXPECT_EQ(refusal([](auto& r) { r.passes.clear(); }), "pass '': allowed is at least one value");
+  EXPECT_EQ(refusal([](auto& r) { r.caches.clear(); }), "cache '': allowed is at least one value");
   EXPECT_EQ(refusal([](auto& r) { r.head_dims.clear(); }),
             "head dimension '': allowed is at least one value");
 }
@@ -157,8 +160,38 @@ TEST(LibraryPlan, DuplicatesAreNamed) {
             "target 'x86-avx2'" + once);
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "f32"}; }), "dtype 'f32'" + once);
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"prefill", "prefill"}; }), "pass 'prefill'" + once);
+  EXPECT_EQ(refusal([](auto& r) { r.caches = {"same", "same"}; }), "cache 'same'" + once);
   EXPECT_EQ(refusal([](auto& r) { r.head_dims = {"64", "64/64"}; }),
             "head dimension '64/64'" + once);
+}
+
+// Each kind of cache in kernels of its own, and a kernel that appends to it.
+TEST(LibraryPlan, Caches) {
+  LibraryRequest request = good_request();
+  request.variants = {"causal"};
+  request.targets = {"x86-avx2"};
+  request.dtypes = {"f32"};
+  request.head_dims = {"64"};
+  request.passes = {"decode", "append"};
+  request.caches = {"none", "int8"};
+  std::vector<std::string> names;
+  const LibraryPlan plan = plan_library(request, variants_named({"causal"}));
+  for (const PlannedKernel& k : plan.kernels) names.push_back(kernel_name(k.spec));
+  EXPECT_THAT(names, testing::ElementsAre("fovea_decode__causal__f32__d64__x86_avx2",
+                                          "fovea_decode__causal__f32__cache_int8__d64__x86_avx2",
+                                          "fovea_append__causal__f32__cache_int8__d64__x86_avx2"));
+  EXPECT_TRUE(has_caches(plan));
+  request.caches = {"none"};
+  EXPECT_FALSE(has_caches(plan_library(request, variants_named({"causal"}))));
+}
+
+TEST(LibraryPlan, FourBitsWantPairsOfSixteenFeatures) {
+  EXPECT_EQ(refusal([](auto& r) {
+              r.caches = {"int4"};
+              r.head_dims = {"64", "80"};
+            }),
+            "head dimension '80/80': allowed is multiples of 32 with cache int4, whose bytes hold "
+            "features 16 apart");
 }
 
 // Variants whose generated functions, types or structures would share a name.

@@ -12,6 +12,7 @@
 
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/transpose_loads.h"
+#include "generators/lowering/wide_offsets.h"
 #include "generators/targets/target_table.h"
 
 namespace fovea {
@@ -166,6 +167,28 @@ TEST(SeparateRegisterTiles, OnlyThoseInRegistersChangeTheirType) {
   EXPECT_EQ(allocations.types.at("a"), Halide::Float(32));
   EXPECT_EQ(allocations.types.at("b"), Halide::Float(64));
   EXPECT_EQ(allocations.bytes.at("b"), 16 * 4);
+}
+
+// Offsets beyond 32 bits survive an index of 32 bits, however lowering writes the conversions.
+TEST(WideOffsets, NothingIsNarrowed) {
+  const Halide::Type wide = Halide::Int(64), narrow = Halide::Int(32);
+  const Expr offset = ir::Variable::make(wide, "offset"), d = ir::Variable::make(narrow, "d");
+  const Expr narrowed = Halide::cast(narrow, offset);
+  const auto pass = [](const Expr& e) { return ir::simplify(WideOffsets().mutate(e)); };
+  const auto value = [&](const Expr& e) {
+    return *ir::as_const_int(ir::simplify(ir::substitute(
+        {{"offset", ir::make_const(Halide::Int(64), int64_t{1} << 40)}, {"d", Expr(7)}}, pass(e))));
+  };
+  EXPECT_EQ(value(Halide::cast(wide, narrowed)), int64_t{1} << 40);
+  EXPECT_EQ(value(Halide::cast(wide, narrowed + d)), (int64_t{1} << 40) + 7);
+  const Expr sum =
+      ir::Call::make(wide, ir::Call::widening_add, {narrowed, d}, ir::Call::PureIntrinsic);
+  EXPECT_EQ(value(sum), (int64_t{1} << 40) + 7);
+  const Expr t = ir::Variable::make(narrow, "t");
+  EXPECT_EQ(value(ir::Let::make("t", narrowed, Halide::cast(wide, t) + Halide::cast(wide, d))),
+            (int64_t{1} << 40) + 7);
+  // Other conversions stay.
+  EXPECT_TRUE(ir::equal(pass(Halide::cast(wide, d)), Halide::cast(wide, d)));
 }
 
 }  // namespace
