@@ -105,7 +105,7 @@ KeyRange outer_key_range(const Expr& condition, const KeyRange& block) {
 }
 
 KeyRange inner_key_range(const Expr& condition, const KeyRange& block) {
-  if (!has_few_disjunctions(condition)) return {block.last + 1, block.last};
+  if (!has_few_disjunctions(condition)) return simplified({block.last + 1, block.last});
   return simplified(range_of(condition, block, false));
 }
 
