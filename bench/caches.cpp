@@ -11,12 +11,14 @@
 #include <thread>
 #include <vector>
 
+#include "bench/large_memory.h"
+
 namespace fovea::bench {
 namespace {
 
 // Filled once: pages that were never written would all be one page of zeros.
-const std::vector<uint64_t>& buffer() {
-  static const std::vector<uint64_t> words(2 * flush_size() / sizeof(uint64_t), 1);
+const LargeVector<uint64_t>& buffer() {
+  static const LargeVector<uint64_t> words(2 * flush_size() / sizeof(uint64_t), 1);
   return words;
 }
 
@@ -61,7 +63,7 @@ namespace {
 // Each thread reads its part of the first `count` words `passes` times, after once untimed if there
 // are several.
 double read_gbps(int threads, size_t count, int passes) {
-  const std::vector<uint64_t>& words = buffer();
+  const LargeVector<uint64_t>& words = buffer();
   const size_t part = count / static_cast<size_t>(threads);
   std::atomic<int> waiting{threads};
   std::vector<double> seconds(static_cast<size_t>(threads));

@@ -10,6 +10,7 @@
 
 #include "bench/caches.h"
 #include "bench/kernel_build.h"
+#include "bench/large_memory.h"
 #include "bench/samples.h"
 
 namespace fovea::bench {
@@ -46,7 +47,7 @@ class KernelContender : public Contender {
   KernelContender(const std::filesystem::path& file, const KernelChoice& choice,
                   const Problem& problem)
       : library_(file), problem_(problem), choice_(choice), call_(problem.call()) {
-    const auto copy = [](fovea_tensor& tensor, size_t bytes, std::vector<unsigned char>& own) {
+    const auto copy = [](fovea_tensor& tensor, size_t bytes, LargeVector<unsigned char>& own) {
       const auto* first = static_cast<const unsigned char*>(tensor.data);
       own.assign(first, first + bytes);
       tensor.data = own.data();
@@ -109,7 +110,7 @@ class KernelContender : public Contender {
   KernelChoice choice_;
   fovea_call call_;
   Exec exec_;
-  std::vector<unsigned char> q_, k_, v_, out_, workspace_;
+  LargeVector<unsigned char> q_, k_, v_, out_, workspace_;
   std::unique_ptr<KvCache> cache_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/large_memory.h"
 #include "bench/problem.h"
 
 namespace fovea::bench {
@@ -43,7 +44,7 @@ class KvCache {
   fovea_tensor pool_(fovea_dtype dtype, int64_t outer, int64_t rows, int64_t features);
 
   KvCacheChoice choice_;
-  std::vector<std::vector<unsigned char>> memory_;
+  std::vector<LargeVector<unsigned char>> memory_;
   std::vector<int32_t> table_, lengths_;
   fovea_cache cache_{};
   fovea_append append_{};
