@@ -7,6 +7,13 @@
 
 namespace fovea {
 
+// That divides `extent` and is at most `limit`: how many neighbours make a vector.
+constexpr int largest_power_of_two(int extent, int limit) {
+  int power = 1;
+  while (2 * power <= limit && extent % (2 * power) == 0) power *= 2;
+  return power;
+}
+
 struct AttentionTiling {
   Element element = Element::F32;  // of q and out, and of k and v unless a cache is quantised
   int d_qk = 0, d_v = 0;
@@ -37,9 +44,7 @@ struct AttentionTiling {
   // Neighbouring features of rows of `size` that are read at once, at most as many as share a
   // scale.
   int read_unit(int size) const {
-    int unit = 1;
-    while (2 * unit <= vector_lanes && 2 * unit <= scale_unit && size % (2 * unit) == 0) unit *= 2;
-    return unit;
+    return largest_power_of_two(size, vector_lanes < scale_unit ? vector_lanes : scale_unit);
   }
 };
 

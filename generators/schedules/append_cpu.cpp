@@ -15,12 +15,6 @@ namespace {
 using namespace tile_vars;
 using Halide::Func;
 
-int vector_of(int features, int lanes) {
-  int vector = 1;
-  while (2 * vector <= lanes && features % (2 * vector) == 0) vector *= 2;
-  return vector;
-}
-
 // Kept for all rows of the call, of which there may be fewer than storage.
 void keep(Func f, const AppendCpuSchedule& s) { f.compute_root().bound_storage(qi, s.block_rows); }
 
@@ -28,17 +22,17 @@ void schedule_rows(AppendedRows& r, const AppendPipeline& p, const AppendCpuSche
   for (RowStep& step : r.steps.steps) {
     for (RowStep::Reduction& reduction : step.reductions) {
       keep(reduction.f, s);
-      const int lanes = vector_of(r.size, s.lanes);
+      const int lanes = largest_power_of_two(r.size, s.lanes);
       if (reduction.is_sum && lanes > 1)
         reduction.f.update().atomic().vectorize(reduction.features.x, lanes);
     }
     keep(step.row, s);
-    step.row.bound(d, 0, r.size).vectorize(d, vector_of(r.size, s.lanes));
+    step.row.bound(d, 0, r.size).vectorize(d, largest_power_of_two(r.size, s.lanes));
   }
   const int size = stored_size(r.size, p.tiling.cache);
   r.stored.output_buffer().dim(0).set_bounds(0, size);
   r.stored.output_buffer().dim(1).set_min(0);
-  r.stored.bound(d, 0, size).vectorize(d, vector_of(size, s.lanes));
+  r.stored.bound(d, 0, size).vectorize(d, largest_power_of_two(size, s.lanes));
   if (!is_quantised(p.tiling.cache)) return;
   r.stored_scale.output_buffer().dim(0).set_min(0);
   r.stored_scale.output_buffer().dim(1).set_min(0);
@@ -49,7 +43,7 @@ void schedule_rows(AppendedRows& r, const AppendPipeline& p, const AppendCpuSche
   }
   if (p.tiling.cache == CacheKind::Int4) {
     keep(r.quantised, s);
-    r.quantised.bound(d, 0, r.size).vectorize(d, vector_of(r.size, s.lanes));
+    r.quantised.bound(d, 0, r.size).vectorize(d, largest_power_of_two(r.size, s.lanes));
   }
 }
 

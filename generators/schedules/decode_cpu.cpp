@@ -22,12 +22,6 @@ using Halide::RDom;
 using Halide::RVar;
 using Halide::Var;
 
-int largest_power_of_two(int divides, int limit) {
-  int power = 1;
-  while (2 * power <= limit && divides % (2 * power) == 0) power *= 2;
-  return power;
-}
-
 int largest_divisor_up_to(int extent, int limit) {
   int divisor = std::min(extent, limit);
   while (extent % divisor != 0) --divisor;

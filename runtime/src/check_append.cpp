@@ -30,20 +30,13 @@ fovea_status check_shapes(const Append& append) {
   const fovea_append& call = append.call;
   const bool is_ragged = problem.is_ragged();
   const int64_t tensor_batch = is_ragged ? 1 : problem.batch;
-  struct Equal {
-    const char* name;
-    const fovea_tensor* tensor;
-    int axis;
-    const char* other;
-    int64_t expected;
-  };
   const char* rows_batch =
       is_ragged ? "the rows of all sequences are in axis 2" : "k_new.extent[0] (batch)";
   const char* slots_batch = problem.has_pages() ? "k.extent[0] (pages)"
                             : is_ragged         ? "ragged.batch"
                                                 : "k_new.extent[0] (batch)";
   const int64_t slots = problem.has_pages() ? call.k.extent[kBatch] : problem.batch;
-  const Equal rules[] = {
+  const EqualExtent rules[] = {
       {"k_new", &call.k_new, kBatch, rows_batch, tensor_batch},
       {"v_new", &call.v_new, kBatch, rows_batch, tensor_batch},
       {"k", &call.k, kBatch, slots_batch, slots},
@@ -56,11 +49,9 @@ fovea_status check_shapes(const Append& append) {
       {"k", &call.k, kFeature, "k_new.extent[3] (features of k)", problem.d_qk},
       {"v", &call.v, kFeature, "v_new.extent[3] (features of v)", problem.d_v},
   };
-  for (const Equal& rule : rules) {
-    const int64_t extent = rule.tensor->extent[rule.axis];
-    if (extent == rule.expected) continue;
-    return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: %" PRId64 ", %s",
-                rule.name, rule.axis, extent, rule.expected, rule.other);
+  for (const EqualExtent& rule : rules) {
+    const fovea_status status = check_same(rule);
+    if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;
 }

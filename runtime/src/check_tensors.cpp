@@ -41,30 +41,15 @@ fovea_status check_types(const Problem& problem) {
   return FOVEA_OK;
 }
 
-struct Equal {
-  const char* name;
-  const fovea_tensor* tensor;
-  int axis;
-  const char* other;
-  int64_t expected;
-};
-
-fovea_status check_same(const Equal& rule) {
-  const int64_t extent = rule.tensor->extent[rule.axis];
-  if (extent == rule.expected) return FOVEA_OK;
-  return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: %" PRId64 ", %s",
-              rule.name, rule.axis, extent, rule.expected, rule.other);
-}
-
 fovea_status check_extra_shape(const Problem& problem, const ExtraOutput& extra) {
   const fovea_call& call = problem.call;
   const fovea_tensor* tensor = &(call.*extra.field);
-  const Equal rules[] = {
+  const EqualExtent rules[] = {
       {extra.name, tensor, kBatch, "q.extent[0] (batch)", call.q.extent[kBatch]},
       {extra.name, tensor, kHead, "q.extent[1] (query heads)", problem.q_heads},
       {extra.name, tensor, kRow, "q.extent[2] (query rows)", call.q.extent[kRow]},
   };
-  for (const Equal& rule : rules) {
+  for (const EqualExtent& rule : rules) {
     const fovea_status status = check_same(rule);
     if (status != FOVEA_OK) return status;
   }
@@ -88,7 +73,7 @@ fovea_status check_shapes(const Problem& problem) {
     const fovea_status status = check_same({"k", &call.k, kBatch, batch, key_batch});
     if (status != FOVEA_OK) return status;
   }
-  const Equal rules[] = {
+  const EqualExtent rules[] = {
       {"v", &call.v, kBatch, problem.has_pages() ? "k.extent[0] (pages)" : batch,
        problem.has_pages() ? call.k.extent[kBatch] : key_batch},
       {"out", &call.out, kBatch, "q.extent[0] (batch)", call.q.extent[kBatch]},
@@ -99,7 +84,7 @@ fovea_status check_shapes(const Problem& problem) {
       {"k", &call.k, kFeature, "q.extent[3] (features of q and k)", problem.d_qk},
       {"out", &call.out, kFeature, "v.extent[3] (features of v and out)", problem.d_v},
   };
-  for (const Equal& rule : rules) {
+  for (const EqualExtent& rule : rules) {
     const fovea_status status = check_same(rule);
     if (status != FOVEA_OK) return status;
   }

@@ -41,6 +41,13 @@ fovea_status check_alone(Field& field) {
   return field.rules.is_output ? check_distinct(field.name, tensor, field.layout) : FOVEA_OK;
 }
 
+fovea_status check_same(const EqualExtent& rule) {
+  const int64_t extent = rule.tensor->extent[rule.axis];
+  if (extent == rule.expected) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT, "%s.extent[%d] = %" PRId64 ": allowed: %" PRId64 ", %s",
+              rule.name, rule.axis, extent, rule.expected, rule.other);
+}
+
 fovea_status check_overlaps(const Fields& fields) {
   for (int i = 0; i < fields.count; ++i) {
     if (!fields.field[i].rules.is_output) continue;

@@ -39,6 +39,16 @@ struct Fields {
 
 fovea_status check_alone(Field& field);
 
+// An extent that follows from something else.
+struct EqualExtent {
+  const char* name;
+  const fovea_tensor* tensor;
+  int axis;
+  const char* other;  // what it is equal to, in words
+  int64_t expected;
+};
+fovea_status check_same(const EqualExtent& rule);
+
 // Outputs share no memory with any field before them; out may be q.
 fovea_status check_overlaps(const Fields& fields);
 

@@ -76,7 +76,6 @@ TEST_P(QuantAny, Row163HeadsOfVeryDifferentSize) {
     cache.page_size = 8;
     const bool must = cache_dtype(GetParam()) == FOVEA_I8 || cache_dtype(GetParam()) == FOVEA_I4;
     cache.has_scales = must;
-    if (!must && big > 1) setup.spread = 1;
     Random random("row 163", 0);
     Problem problem(GetParam(), setup);
     problem.fill_q(sized(1));
