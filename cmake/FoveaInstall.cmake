@@ -20,9 +20,11 @@ install(EXPORT foveaTargets NAMESPACE fovea:: DESTINATION ${fovea_cmake_dir})
 configure_package_config_file(cmake/foveaConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake
   INSTALL_DESTINATION ${fovea_cmake_dir}
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_DATADIR)
-write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/foveaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/foveaConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/foveaConfigVersion.cmake
   cmake/FoveaAddLibrary.cmake
   DESTINATION ${fovea_cmake_dir})
+install(DIRECTORY cmake/host cmake/toolchains DESTINATION ${fovea_cmake_dir})

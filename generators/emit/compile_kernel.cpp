@@ -11,6 +11,7 @@
 
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
+#include "generators/lowering/lane_broadcasts.h"
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/transpose_loads.h"
 #include "generators/lowering/wide_offsets.h"
@@ -89,12 +90,14 @@ PrefillBody lower_prefill_body(const Variant& variant, const KernelSpec& spec,
   ExpandDotPairs expand_dot_pairs;
   SeparateRegisterTiles register_tiles;
   TransposeLoads transpose_loads;
+  LaneBroadcasts lane_broadcasts;
   WideOffsets wide_offsets;
   halide.add_custom_lowering_pass(&skip_blocks, nullptr);
   halide.add_custom_lowering_pass(&trim_blocks, nullptr);
   halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
   halide.add_custom_lowering_pass(&register_tiles, nullptr);
   halide.add_custom_lowering_pass(&transpose_loads, nullptr);
+  if (multiplies_by_lanes(target)) halide.add_custom_lowering_pass(&lane_broadcasts, nullptr);
   if (is_cache(cache)) halide.add_custom_lowering_pass(&wide_offsets, nullptr);
   const Halide::Module module = halide.compile_to_module(
       pipeline.inputs.arguments(), symbol, target, Halide::LinkageType::ExternalPlusArgv);
@@ -156,9 +159,11 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
     Halide::Pipeline halide({part.records});
     SkipBlocks skip_blocks(block_loops(part));
     SeparateRegisterTiles register_tiles;
+    LaneBroadcasts lane_broadcasts;
     WideOffsets wide_offsets;
     halide.add_custom_lowering_pass(&skip_blocks, nullptr);
     halide.add_custom_lowering_pass(&register_tiles, nullptr);
+    if (multiplies_by_lanes(target)) halide.add_custom_lowering_pass(&lane_broadcasts, nullptr);
     if (is_cache(cache_kind_of(spec.cache)))
       halide.add_custom_lowering_pass(&wide_offsets, nullptr);
     add(halide, part.inputs.arguments(), part_symbol(symbol, rows));

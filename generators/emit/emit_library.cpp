@@ -121,6 +121,14 @@ void remove_leftovers(const LibraryPlan& plan, const EmitOptions& options) {
   }
 }
 
+// A program of binutils that works on objects of the targets, by its usual name.
+std::string binutils_program(const LibraryPlan& plan, const std::string& given, const char* name) {
+  if (!given.empty()) return given;
+  const std::string architecture = plan.targets.front()->architecture;
+  if (architecture == host_architecture()) return name;
+  return (architecture == "arm64" ? "aarch64-linux-gnu-" : "x86_64-linux-gnu-") + std::string(name);
+}
+
 // One object with all kernels and one Halide runtime. The kernels take their memory from the
 // worker's scratch; every symbol but the entry points becomes local, so that neither another
 // generated library nor another user of Halide in the same program shares anything with it by
@@ -131,7 +139,9 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
   const fs::path kernels = options.out / "kernels.tmp.o",
                  runtime = options.out / "halide_runtime.o";
   fs::file_time_type newest = fs::file_time_type::min();
-  std::vector<std::string> link = {options.linker, "-r", "-o", kernels.string()};
+  const std::string linker = binutils_program(plan, options.linker, "ld"),
+                    objcopy = binutils_program(plan, options.objcopy, "objcopy");
+  std::vector<std::string> link = {linker, "-r", "-o", kernels.string()};
   for (const PlannedKernel& k : plan.kernels) {
     const fs::path object = kernel_file(options, k, ".o");
     link.push_back(object.string());
@@ -156,19 +166,17 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
                                      Halide::Target(generic.os, generic.arch, generic.bits));
   const fs::path linked = options.out / "linked.tmp.o";
   run_program(link, log);
-  run_program({options.objcopy, "--redefine-sym", "halide_malloc=fovea_scratch_allocate",
-               "--redefine-sym", "halide_free=fovea_scratch_release", kernels.string()},
+  run_program({objcopy, "--redefine-sym", "halide_malloc=fovea_scratch_allocate", "--redefine-sym",
+               "halide_free=fovea_scratch_release", kernels.string()},
               log);
   // Without section groups: those of the runtime would be dropped in all generated libraries of a
   // program but the first one, whose copies are local by then.
-  run_program({options.objcopy, "--remove-section=.group", runtime.string()}, log);
-  run_program({options.linker, "-r", "-o", linked.string(), kernels.string(), runtime.string()},
-              log);
-  run_program({options.objcopy, "--redefine-sym", "halide_do_par_for=fovea_halide_do_par_for",
-               linked.string()},
-              log);
-  run_program({options.objcopy, "--keep-global-symbols=" + visible_list.string(), linked.string()},
-              log);
+  run_program({objcopy, "--remove-section=.group", runtime.string()}, log);
+  run_program({linker, "-r", "-o", linked.string(), kernels.string(), runtime.string()}, log);
+  run_program(
+      {objcopy, "--redefine-sym", "halide_do_par_for=fovea_halide_do_par_for", linked.string()},
+      log);
+  run_program({objcopy, "--keep-global-symbols=" + visible_list.string(), linked.string()}, log);
   fs::rename(linked, combined);
   for (const fs::path& p : {kernels, runtime, log}) fs::remove(p);
 }

@@ -17,7 +17,7 @@ struct EmitOptions {
   std::vector<std::string>
       identity_files;  // files whose contents decide the code of kernels; empty: self
   int jobs = 1;
-  std::string linker = "ld", objcopy = "objcopy";
+  std::string linker, objcopy;  // empty: those of binutils for the architecture of the targets
   ByProducts by_products;
 };
 

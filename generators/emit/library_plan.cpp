@@ -193,7 +193,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
         std::pair{"head dimension", &request.head_dims}, std::pair{"cache", &request.caches}}) {
     if (values->empty()) refuse(field, "", "at least one value");
   }
-  plan.targets = choose_targets(request.targets, request.dtypes);
+  plan.targets = choose_targets(request.targets, request.dtypes, request.architecture);
   refuse_duplicates("target", request.targets, as_is);
   std::vector<std::pair<int, int>> dims;
   for (const std::string& text : request.head_dims) dims.push_back(parse_head_dims(text));

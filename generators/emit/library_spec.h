@@ -20,11 +20,12 @@ namespace fovea {
 struct LibraryRequest {
   std::string name;
   std::vector<std::string> variants;  // empty: all declared ones
-  std::vector<std::string> targets;   // empty: every target that is for one of the dtypes
+  std::vector<std::string> targets;   // empty: all of the architecture that are for one dtype
   std::vector<std::string> dtypes;
   std::vector<std::string> head_dims;  // "64", "192/128"
   std::vector<std::string> passes;     // "append" is for caches only
   std::vector<std::string> caches = {"none"};
+  std::string architecture = {};  // empty: of the targets, or of the machine that builds
   std::string schedule = {};  // parameters that differ from the default: "row_vectors=3,key_tile=8"
 };
 

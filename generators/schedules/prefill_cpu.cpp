@@ -283,7 +283,13 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   const bool transforms = !variant.key_steps().empty() || !variant.value_steps().empty();
   const bool shared_work = (transforms && !is_cache(cache)) || is_quantised(cache) ||
                            asks_tables_about_keys(variant.mask());
-  if (target.vector_registers >= 32) {
+  const bool by_lanes = multiplies_by_lanes(kernel_target(target));
+  if (by_lanes) {
+    // Sixteen accumulators, four features of eight keys in eight registers, two operands.
+    s.row_vectors = 2;
+    s.key_tile = 8;
+    s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
+  } else if (target.vector_registers >= 32) {
     // Sixteen accumulators. Two row vectors take half the loads of one; where a mask has an edge,
     // fewer rows along it are worth more.
     s.row_vectors = masked && !shared_work && element == Element::F32 ? 1 : 2;
@@ -306,6 +312,8 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   } else if (element != Element::F32) {
     s.row_tiles = !masked ? 4 : s.dot_pairs ? 1 : 2;
   }
+  // Tiles of eight rows are small: as many rows as elsewhere take twice as many.
+  if (by_lanes && s.row_tiles > 1) s.row_tiles *= 2;
   s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
   s.key_unroll = 4;
   // Down to 8 rows; 16 of 16-bit types, whose rows are packed in squares of 16.

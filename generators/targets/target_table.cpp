@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <stdexcept>
 
@@ -47,12 +48,19 @@ const CompilerFacts x86_avx512_bf16_amd_facts = {
     {"bf16"},
     "native where the CPU has it"};
 
+// Every Arm v8 has the vectors. Halide converts f16 by instructions only where it may also compute
+// in f16; what else that level adds serves no other type.
+const CompilerFacts arm64_neon_facts = {"arm-64-linux", 16, 32, every_dtype, "qemu-user"};
+const CompilerFacts arm64_neon_fp16_facts = {"arm-64-linux-arm_fp16", 16, 32, {"f16"}, "qemu-user"};
+
 const std::map<std::string, CompilerFacts> facts_by_symbol = {
     {"X86_SSE41", x86_sse41_facts},
     {"X86_AVX2", x86_avx2_facts},
     {"X86_AVX512", x86_avx512_facts},
     {"X86_AVX512_BF16_INTEL", x86_avx512_bf16_intel_facts},
-    {"X86_AVX512_BF16_AMD", x86_avx512_bf16_amd_facts}};
+    {"X86_AVX512_BF16_AMD", x86_avx512_bf16_amd_facts},
+    {"ARM64_NEON", arm64_neon_facts},
+    {"ARM64_NEON_FP16", arm64_neon_fp16_facts}};
 
 std::vector<TargetRow> make_table() {
   std::vector<TargetRow> rows;
@@ -91,12 +99,37 @@ bool TargetRow::is_for(const std::string& dtype) const {
 
 std::span<const char* const> dtype_names() { return all_dtypes; }
 
+const char* host_architecture() {
+#if defined(__aarch64__)
+  return "arm64";
+#else
+  return "x86";
+#endif
+}
+
+std::vector<const char*> architectures() {
+  std::vector<const char*> all;
+  for (const TargetRow& row : target_table()) {
+    const auto same = [&](const char* a) { return std::strcmp(a, row.architecture) == 0; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(row.architecture);
+  }
+  return all;
+}
+
 std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& names,
-                                             const std::vector<std::string>& dtypes) {
+                                             const std::vector<std::string>& dtypes,
+                                             const std::string& architecture) {
+  const std::vector<const char*> known_architectures = architectures();
+  if (!architecture.empty() && std::find(known_architectures.begin(), known_architectures.end(),
+                                         architecture) == known_architectures.end()) {
+    throw std::invalid_argument(fmt::format("architecture '{}': allowed is one of {}", architecture,
+                                            fmt::join(known_architectures, ", ")));
+  }
   const auto is_asked_for = [&](const TargetRow& row) {
     return std::any_of(dtypes.begin(), dtypes.end(),
                        [&](const std::string& dtype) { return row.is_for(dtype); });
   };
+  std::string wanted = architecture;
   std::vector<const TargetRow*> chosen;
   for (const std::string& name : names) {
     const TargetRow* row = find_target(name);
@@ -106,6 +139,12 @@ std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& nam
       throw std::invalid_argument(
           fmt::format("target '{}': allowed is one of {}", name, fmt::join(known, ", ")));
     }
+    if (wanted.empty()) wanted = row->architecture;
+    if (wanted != row->architecture) {
+      throw std::invalid_argument(
+          fmt::format("target '{}' is for {}: allowed are targets of one architecture, here {}",
+                      name, row->architecture, wanted));
+    }
     if (!is_asked_for(*row)) {
       throw std::invalid_argument(
           fmt::format("target '{}': allowed is only with dtype {}, which is not among {}", name,
@@ -114,8 +153,9 @@ std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& nam
     chosen.push_back(row);
   }
   if (!names.empty()) return chosen;
+  if (wanted.empty()) wanted = host_architecture();
   for (const TargetRow& row : target_table()) {
-    if (is_asked_for(row)) chosen.push_back(&row);
+    if (wanted == row.architecture && is_asked_for(row)) chosen.push_back(&row);
   }
   return chosen;
 }
@@ -133,6 +173,10 @@ Halide::Target kernel_target(const TargetRow& row) {
 bool multiplies_bf16_pairs(const TargetRow& row) {
   using T = Halide::Target;
   return T(row.halide).features_any_of({T::AVX512_Zen4, T::AVX512_SapphireRapids});
+}
+
+bool multiplies_by_lanes(const Halide::Target& target) {
+  return target.arch == Halide::Target::ARM && target.bits == 64;
 }
 
 }  // namespace fovea

@@ -14,7 +14,7 @@ namespace fovea {
 struct TargetRow {
   const char* name;             // "x86-avx2", as in TARGETS and FOVEA_TARGET
   const char* symbol;           // enumerator of runtime/include/fovea/targets.def
-  const char* architecture;     // "x86"
+  const char* architecture;     // "x86", "arm64"
   int preference;               // the largest usable one wins at run time
   std::string needed_features;  // as an expression of FOVEA_CPU_MASK, for generated source
   const char* halide;  // Halide target, complete: nothing of the machine that builds may leak in
@@ -34,11 +34,19 @@ std::span<const TargetRow> target_table();
 // nullptr when there is none of that name.
 const TargetRow* find_target(const std::string& name);
 
-// The rows of these names in their order, or, without any name, every row that is for one of the
-// dtypes. Throws std::invalid_argument for a name that is unknown, or of a target that is for none
-// of the dtypes.
+// Of the machine that this program was built for.
+const char* host_architecture();
+
+// Of all rows, each once.
+std::vector<const char*> architectures();
+
+// The rows of these names in their order, or, without any name, every row of the architecture that
+// is for one of the dtypes. An empty architecture is that of the first name, or the host's. Throws
+// std::invalid_argument for a name that is unknown, of another architecture (one library is linked
+// into programs of one), or of a target that is for none of the dtypes.
 std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& names,
-                                             const std::vector<std::string>& dtypes);
+                                             const std::vector<std::string>& dtypes,
+                                             const std::string& architecture = "");
 
 // Features every CPU kernel is compiled with, whatever the target: no checks of its own (the
 // runtime has made them), no runtime inside, its first argument the worker's context, 64-bit
@@ -47,6 +55,9 @@ Halide::Target kernel_target(const TargetRow& row);
 
 // Whether the target has an instruction for dot products of pairs of bf16.
 bool multiplies_bf16_pairs(const TargetRow& row);
+
+// Whether it multiplies a vector by one lane of another.
+bool multiplies_by_lanes(const Halide::Target& target);
 
 }  // namespace fovea
 

@@ -80,7 +80,10 @@ void add_emit_commands(CLI::App& app) {
   emit->add_option("--variant", a->request.variants,
                    "variants to build; default: all declared ones");
   emit->add_option("--target", a->request.targets,
-                   "targets; default: every x86 target that is for one of the element types");
+                   "targets; default: all of the architecture that are for one of the element "
+                   "types");
+  emit->add_option("--architecture", a->request.architecture,
+                   "architecture of the targets; default: that of --target, or of this machine");
   emit->add_option("--dtype", a->request.dtypes, "element types: f32, f16, bf16")
       ->capture_default_str();
   emit->add_option("--head-dim", a->request.head_dims, "head dimensions, D or D_QK/D_V")
@@ -99,10 +102,11 @@ void add_emit_commands(CLI::App& app) {
   emit->add_option(
       "--identity-file", a->options.identity_files,
       "files whose contents are part of every kernel's identity; default: this program");
-  emit->add_option("--linker", a->options.linker, "program that links objects (ld -r)")
-      ->capture_default_str();
-  emit->add_option("--objcopy", a->options.objcopy, "program that renames symbols")
-      ->capture_default_str();
+  emit->add_option("--linker", a->options.linker,
+                   "program that links objects (ld -r); default: ld of binutils for the "
+                   "architecture of the targets, aarch64-linux-gnu-ld for arm64 elsewhere");
+  emit->add_option("--objcopy", a->options.objcopy,
+                   "program that renames symbols; default: objcopy in the same way");
   add_by_products(*emit, *a);
   emit->callback([a] { run_emit(*a); });
 

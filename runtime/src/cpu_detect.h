@@ -28,6 +28,17 @@ X86Leaves read_x86_leaves();  // of this machine; zeros elsewhere
 
 uint64_t x86_features(const X86Leaves& leaves);  // FOVEA_CPU_MASK bits
 
+// The words that the Linux kernel gives every process on an Arm CPU. It sets a bit only for what it
+// saves as well.
+struct Arm64Words {
+  uint64_t hwcap;   // AT_HWCAP
+  uint64_t hwcap2;  // AT_HWCAP2
+};
+
+Arm64Words read_arm64_words();  // of this machine; zeros elsewhere
+
+uint64_t arm64_features(const Arm64Words& words);  // FOVEA_CPU_MASK bits
+
 uint64_t cpu_features();  // of this process; detected once
 
 const char*

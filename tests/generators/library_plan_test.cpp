@@ -99,8 +99,26 @@ TEST(LibraryPlan, TargetsAreOfTheTypesAskedFor) {
                      }));
   request.targets.clear();
   const LibraryPlan plan = plan_library(request, variants_named({"causal"}));
-  EXPECT_EQ(plan.targets.size(), target_table().size());
-  EXPECT_EQ(plan.kernels.size(), 3 + target_table().size());
+  EXPECT_EQ(plan.targets.size(), 5u);
+  EXPECT_EQ(plan.kernels.size(), 3 + 5u);
+}
+
+TEST(LibraryPlan, TargetsAreOfOneArchitecture) {
+  LibraryRequest request = good_request();
+  request.architecture = "arm64";
+  request.targets.clear();
+  request.dtypes = {"f32", "f16"};
+  std::vector<std::string> names;
+  for (const TargetRow* row : plan_library(request, variants_named({"causal"})).targets)
+    names.push_back(row->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"arm64-neon", "arm64-neon-fp16"}));
+  EXPECT_EQ(refusal([](auto& r) {
+              r.architecture = "arm64";
+              r.targets = {"x86-avx2"};
+            }),
+            "target 'x86-avx2' is for x86: allowed are targets of one architecture, here arm64");
+  EXPECT_EQ(refusal([](auto& r) { r.architecture = "sparc"; }),
+            "architecture 'sparc': allowed is one of x86, arm64");
 }
 
 TEST(LibraryPlan, HeadDimensions) {
@@ -134,7 +152,7 @@ TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
             "variant 'casual': allowed is one of the declared: causal, full");
   EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx3"}; }),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
-            "x86-avx512-bf16-intel, x86-avx512-bf16-amd");
+            "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16");
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
             "dtype 'int8': allowed is one of f32, f16, bf16");
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"backward"}; }),

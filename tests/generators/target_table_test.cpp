@@ -92,7 +92,13 @@ TEST(TargetTable, KernelTargetsAreComplete) {
                        {"x86-avx512-bf16-intel",
                         "x86-64-linux-avx-avx2-avx512-avx512_cannonlake-avx512_sapphirerapids-"
                         "avx512_skylake-avx512_zen4-avxvnni-f16c-fma-large_buffers-no_asserts-"
-                        "no_bounds_query-no_runtime-sse41-user_context"}}));
+                        "no_bounds_query-no_runtime-sse41-user_context"},
+                       {"arm64-neon",
+                        "arm-64-linux-large_buffers-no_asserts-no_bounds_query-no_runtime-user_"
+                        "context"},
+                       {"arm64-neon-fp16",
+                        "arm-64-linux-arm_fp16-large_buffers-no_asserts-no_bounds_query-no_"
+                        "runtime-user_context"}}));
 }
 
 // What Halide is told to use is what the runtime asks the CPU for.
@@ -106,15 +112,22 @@ TEST(TargetTable, HalideFeaturesAreNeeded) {
                                                    {"avx512f", T::AVX512},
                                                    {"avx512bf16", T::AVX512_Zen4},
                                                    {"avx512fp16", T::AVX512_SapphireRapids},
-                                                   {"avxvnni", T::AVXVNNI}};
+                                                   {"avxvnni", T::AVXVNNI},
+                                                   {"asimdhp", T::ARMFp16},
+                                                   {"fphp", T::ARMFp16},
+                                                   {"asimddp", T::ARMDotProd},
+                                                   {"sve", T::SVE},
+                                                   {"sve2", T::SVE2}};
   for (const TargetRow& row : target_table()) {
     SCOPED_TRACE(row.name);
     const Halide::Target target = kernel_target(row);
     EXPECT_EQ(target.os, T::Linux);
-    EXPECT_EQ(target.arch, T::X86);
+    EXPECT_EQ(target.arch, std::string(row.architecture) == "arm64" ? T::ARM : T::X86);
     EXPECT_EQ(target.bits, 64);
     EXPECT_EQ(target.natural_vector_size<float>() * 4, row.vector_bytes);
     const uint64_t needed = shared_rows.at(row.symbol).needed;
+    // Its vectors are what Halide assumes.
+    EXPECT_EQ((needed & feature_mask("asimd")) != 0, target.arch == T::ARM);
     for (const auto& [name, feature] : names) {
       ASSERT_NE(feature_mask(name), 0u) << name;
       EXPECT_EQ(target.has_feature(feature), (needed & feature_mask(name)) != 0) << name;
@@ -135,15 +148,18 @@ TEST(TargetTable, HalideFeaturesAreNeeded) {
 }
 
 std::vector<std::string> chosen(const std::vector<std::string>& names,
-                                const std::vector<std::string>& dtypes) {
+                                const std::vector<std::string>& dtypes,
+                                const std::string& architecture = "") {
   std::vector<std::string> result;
-  for (const TargetRow* row : choose_targets(names, dtypes)) result.push_back(row->name);
+  for (const TargetRow* row : choose_targets(names, dtypes, architecture))
+    result.push_back(row->name);
   return result;
 }
 
-std::string refusal(const std::vector<std::string>& names, const std::vector<std::string>& dtypes) {
+std::string refusal(const std::vector<std::string>& names, const std::vector<std::string>& dtypes,
+                    const std::string& architecture = "") {
   try {
-    choose_targets(names, dtypes);
+    choose_targets(names, dtypes, architecture);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -157,9 +173,11 @@ TEST(TargetTable, TypesOfATarget) {
     SCOPED_TRACE(row.name);
     EXPECT_FALSE(row.dtypes.empty());
     for (const std::string& dtype : row.dtypes) EXPECT_EQ(known.count(dtype), 1u) << dtype;
-    EXPECT_TRUE(row.is_for("bf16"));
     const bool is_native_bf16 = std::string(row.name).find("-bf16-") != std::string::npos;
-    for (const char* dtype : {"f32", "f16"}) EXPECT_EQ(row.is_for(dtype), !is_native_bf16);
+    const bool is_native_f16 = std::string(row.name).find("-fp16") != std::string::npos;
+    EXPECT_EQ(row.is_for("f32"), !is_native_bf16 && !is_native_f16);
+    EXPECT_EQ(row.is_for("f16"), !is_native_bf16);
+    EXPECT_EQ(row.is_for("bf16"), !is_native_f16);
     EXPECT_FALSE(row.is_for("f64"));
   }
 }
@@ -179,7 +197,21 @@ TEST(TargetTable, ChoiceByNameAndType) {
             "f32, f16");
   EXPECT_EQ(refusal({"x86-avx3"}, {"f32"}),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
-            "x86-avx512-bf16-intel, x86-avx512-bf16-amd");
+            "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16");
+}
+
+TEST(TargetTable, ChoiceByArchitecture) {
+  const std::vector<std::string> arm = {"arm64-neon"}, all_arm = {"arm64-neon", "arm64-neon-fp16"};
+  EXPECT_EQ(chosen({}, {"f32", "bf16"}, "arm64"), arm);
+  EXPECT_EQ(chosen({}, {"f32", "f16"}, "arm64"), all_arm);
+  EXPECT_EQ(chosen({}, {"f32"}), chosen({}, {"f32"}, host_architecture()));
+  EXPECT_EQ(chosen({"arm64-neon"}, {"f32"}), arm);
+  EXPECT_EQ(refusal({"arm64-neon", "x86-avx2"}, {"f32"}),
+            "target 'x86-avx2' is for x86: allowed are targets of one architecture, here arm64");
+  EXPECT_EQ(refusal({"arm64-neon"}, {"f32"}, "x86"),
+            "target 'arm64-neon' is for arm64: allowed are targets of one architecture, here x86");
+  EXPECT_EQ(refusal({}, {"f32"}, "aarch64"),
+            "architecture 'aarch64': allowed is one of x86, arm64");
 }
 
 TEST(TargetTable, HalideAcceptsTheStrings) {
