@@ -111,6 +111,33 @@ case "$kind" in
     "$scratch/build/my_attention_generator" show fading_memory >/dev/null || fail "the generator cannot show the variant"
     "$scratch/build/check" || fail "check failed with status $?"
     ;;
+  cross_compile)
+    # The project of docs/cross-compile.md: one configure, with this machine's package and another machine's compiler.
+    command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null || {
+      echo "consumer $kind: skipped, aarch64-linux-gnu-g++ or qemu-aarch64 is missing"
+      exit 77
+    }
+    projects=$source/docs/snippets
+    # As a shell of people who cross-compile may have them; the generator must not be built with these.
+    CXX=aarch64-linux-gnu-g++ CXXFLAGS=-mcpu=cortex-a53 \
+      configure cross_compile "$prefix" --toolchain "$prefix/lib/cmake/fovea/toolchains/aarch64-linux-gnu.cmake"
+    compile
+    file=$(LC_ALL=C readelf -h "$scratch/build/application" | grep Machine:)
+    [[ $file == *AArch64* ]] || fail "the application is for $file"
+    # On a CPU of the first Arm v8 as well.
+    for cpu in max cortex-a53; do
+      text=$(qemu-aarch64 -cpu $cpu -L /usr/aarch64-linux-gnu "$scratch/build/application") || fail "failed on $cpu: $text"
+      [[ $text == "chosen: "*"__arm64_neon ("* ]] || fail "the application says on $cpu: $text"
+    done
+    compile | grep -q 'Building CXX' && fail "a second build of an unchanged tree compiles something"
+    sed -i 's/q - p.k < window/q - p.k <= window/' "$scratch/cross_compile/variants.cpp"
+    compile
+    if qemu-aarch64 -L /usr/aarch64-linux-gnu "$scratch/build/application"; then fail "a changed declaration changes nothing"; fi
+    sed -i 's/DTYPES .*/TARGETS x86-avx2/' "$scratch/cross_compile/CMakeLists.txt"
+    if text=$(compile 2>&1); then fail "a target of another architecture is accepted"; fi
+    [[ $text == *"target 'x86-avx2' is for x86: allowed are targets of one architecture, here arm64"* ]] ||
+      fail "a target of another architecture is refused without the reason: $text"
+    ;;
   plain_c)
     configure application "$prefix"
     compile --target my_attention

@@ -41,7 +41,7 @@ std::string dot_product_assembly(const TargetRow& row) {
 TEST(NativeBf16, IsUsedWhereTheTargetIsForIt) {
   for (const TargetRow& row : target_table()) {
     SCOPED_TRACE(row.name);
-    const bool is_native = !row.is_for("f32");
+    const bool is_native = row.is_for("bf16") && !row.is_for("f32");
     const std::string assembly = dot_product_assembly(row);
     EXPECT_THAT(assembly, HasSubstr("dot"));
     if (is_native) {
