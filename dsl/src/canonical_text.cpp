@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fovea/dsl/variant.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -55,6 +56,24 @@ std::string statement_of(const Parameter& p) {
   return fmt::format("table {} {}({})\n", type, p.name, axes);
 }
 
+// Whether an expression names a parameter: a scalar, an entry of a table or its extent.
+bool asks_for(const Expr& e, const std::string& parameter) {
+  struct Find : Halide::Internal::IRGraphVisitor {
+    using Halide::Internal::IRGraphVisitor::visit;
+    void visit(const Halide::Internal::Variable* op) override { found = found || op->name == name; }
+    void visit(const Halide::Internal::Call* op) override {
+      for (const char* prefix : {table_prefix, extent_prefix})
+        found = found || op->name == prefix + name;
+      Halide::Internal::IRGraphVisitor::visit(op);
+    }
+    std::string name;
+    bool found = false;
+  } find;
+  find.name = parameter;
+  e.accept(&find);
+  return find.found;
+}
+
 constexpr std::pair<Output, const char*> output_words[] = {
     {Output::Lse, "lse"},
     {Output::RowMax, "row_max"},
@@ -87,6 +106,25 @@ std::string Variant::canonical_text() const {
   for (const auto& [output, word] : output_words) {
     if (returns(output)) text += fmt::format("returns {}\n", word);
   }
+  return text;
+}
+
+std::vector<size_t> Variant::cached_parameters() const {
+  std::vector<size_t> asked;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto asks = [&](const Expr& step) { return asks_for(step, parameters_[i]->name); };
+    if (std::any_of(key_steps_.begin(), key_steps_.end(), asks) ||
+        std::any_of(value_steps_.begin(), value_steps_.end(), asks))
+      asked.push_back(i);
+  }
+  return asked;
+}
+
+std::string Variant::cached_text() const {
+  std::string text;
+  for (const size_t i : cached_parameters()) text += statement_of(*parameters_[i]);
+  for (const Expr& step : key_steps_) text += fmt::format("key {}\n", text_of(step));
+  for (const Expr& step : value_steps_) text += fmt::format("value {}\n", text_of(step));
   return text;
 }
 

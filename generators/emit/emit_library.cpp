@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -26,10 +27,8 @@ fs::path kernel_file(const EmitOptions& options, const PlannedKernel& k, const c
 // Everything that decides the code of a kernel, as one number.
 std::string identity_of(const PlannedKernel& k, const Variant& variant,
                         const std::string& compiler_identity) {
-  const TargetRow& target = *find_target(k.spec.target);
-  return hash_text(hash_bytes(fmt::format("{}\n{}\n{}\n{}\n{}", k.symbol, variant.canonical_text(),
-                                          text_of(k.schedule), kernel_target(target).to_string(),
-                                          compiler_identity)));
+  return hash_text(
+      hash_bytes(fmt::format("{}\n{}\n{}", k.symbol, code_text(k, variant), compiler_identity)));
 }
 
 std::string compiler_identity(const EmitOptions& options) {
@@ -71,6 +70,7 @@ void compile_missing(LibraryPlan& plan, const EmitOptions& options) {
   std::vector<ChildJob> jobs;
   std::vector<std::pair<PlannedKernel*, std::string>> missing;
   for (PlannedKernel& k : plan.kernels) {
+    if (k.is_copy) continue;
     const std::string identity = identity_of(k, plan.variants[k.variant], compiler);
     if (reuse(k, identity, options)) continue;
     // A record without its object, or the reverse, must not survive an interruption.
@@ -106,13 +106,20 @@ void compile_missing(LibraryPlan& plan, const EmitOptions& options) {
     }
   });
   if (!failure.empty()) throw std::runtime_error(failure);
+  std::map<std::string, KernelFacts> facts;
+  for (const PlannedKernel& k : plan.kernels) {
+    if (!k.is_copy) facts[k.symbol] = k.facts;
+  }
+  for (PlannedKernel& k : plan.kernels) k.facts = facts.at(k.symbol);
 }
 
 // Objects of kernels that are no longer asked for would be found by nobody, but confuse who looks;
 // and a compiler that was killed leaves its unfinished object.
 void remove_leftovers(const LibraryPlan& plan, const EmitOptions& options) {
   std::set<std::string> names;
-  for (const PlannedKernel& k : plan.kernels) names.insert(kernel_name(k.spec));
+  for (const PlannedKernel& k : plan.kernels) {
+    if (!k.is_copy) names.insert(kernel_name(k.spec));
+  }
   for (const auto& entry : fs::directory_iterator(options.out / "kernels")) {
     const std::string file = entry.path().filename().string(),
                       name = file.substr(0, file.find('.'));
@@ -143,12 +150,14 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
                     objcopy = binutils_program(plan, options.objcopy, "objcopy");
   std::vector<std::string> link = {linker, "-r", "-o", kernels.string()};
   for (const PlannedKernel& k : plan.kernels) {
+    if (k.is_copy) continue;
     const fs::path object = kernel_file(options, k, ".o");
     link.push_back(object.string());
     newest = std::max(newest, fs::last_write_time(object));
   }
   std::string visible = "fovea_halide_do_par_for\n";
   for (const PlannedKernel& k : plan.kernels) {
+    if (k.is_copy) continue;
     for (const std::string& symbol : kernel_symbols(k)) visible += symbol + "\n";
   }
   const fs::path visible_list = options.out / "visible_symbols.txt";

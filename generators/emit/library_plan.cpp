@@ -115,6 +115,16 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
 
 }  // namespace
 
+std::string code_text(const PlannedKernel& k, const Variant& variant) {
+  const KernelSpec& s = k.spec;
+  const bool appends = s.pass == "append";
+  std::string declaration = appends ? variant.cached_text() : variant.canonical_text();
+  if (!appends) declaration.erase(0, declaration.find('\n') + 1);  // the name
+  return fmt::format("{} {} {} {}/{}\n{}\n{}\n{}", s.pass, s.dtype, s.cache, s.d_qk, s.d_v,
+                     kernel_target(*find_target(s.target)).to_string(), text_of(k.schedule),
+                     declaration);
+}
+
 std::vector<std::string> kernel_symbols(const PlannedKernel& k) {
   if (k.spec.pass != "decode") return {k.symbol + "_argv"};
   std::vector<std::string> symbols = {range_symbol(k.symbol) + "_argv",
@@ -213,6 +223,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
     }
   }
 
+  std::map<std::string, std::string> symbols;  // of the first kernel with a code
   for (size_t i = 0; i < plan.variants.size(); ++i) {
     for (const std::string& pass : request.passes) {
       for (const std::string& dtype : request.dtypes) {
@@ -229,6 +240,10 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
               const bool changed = pass != "append" || request.passes.size() == 1;
               k.schedule = planned_schedule(k.spec, plan.variants[i], *target,
                                             changed ? request.schedule : "");
+              const auto [same, is_first] =
+                  symbols.emplace(code_text(k, plan.variants[i]), k.symbol);
+              k.is_copy = !is_first;
+              k.symbol = same->second;
               plan.kernels.push_back(std::move(k));
             }
           }

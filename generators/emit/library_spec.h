@@ -31,12 +31,17 @@ struct LibraryRequest {
 
 struct PlannedKernel {
   KernelSpec spec;
-  size_t variant = 0;  // index into LibraryPlan::variants
-  std::string symbol;  // <library>__<kernel name>: two libraries of one program may hold variants
-                       // of one name
+  size_t variant = 0;    // index into LibraryPlan::variants
+  std::string symbol;    // <library>__<kernel name>: two libraries of one program may hold variants
+                         // of one name. Kernels of the same code share that of the first one
+  bool is_copy = false;  // an earlier kernel has this symbol, and the code
   KernelSchedule schedule;
   KernelFacts facts;  // known after compilation
 };
+
+// Everything that decides the code of a kernel except its symbol. Equal texts, equal code: what
+// appends to caches is the same for all variants that do not transform keys and values.
+std::string code_text(const PlannedKernel& kernel, const Variant& variant);
 
 // The functions of a compiled kernel that the registry names, in its order.
 std::vector<std::string> kernel_symbols(const PlannedKernel& kernel);

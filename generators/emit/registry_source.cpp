@@ -63,6 +63,13 @@ std::string output_set(const Variant& v) {
   return set.empty() ? "0" : set;
 }
 
+// The bits of fovea_variant_info.append_parameters.
+uint32_t append_parameters(const Variant& v) {
+  uint32_t bits = 0;
+  for (const size_t i : v.cached_parameters()) bits |= uint32_t{1} << i;
+  return bits;
+}
+
 std::string parameter_row(const std::string& params_type, const Parameter& p) {
   std::string axes, extents;
   for (const Axis& a : p.axes) {
@@ -78,7 +85,7 @@ std::string parameter_row(const std::string& params_type, const Parameter& p) {
 
 // Nothing for a kernel of another pass.
 std::string decode_tables(const PlannedKernel& k) {
-  if (k.spec.pass != "decode") return "";
+  if (k.spec.pass != "decode" || k.is_copy) return "";
   const KernelFacts& f = k.facts;
   std::string out = fmt::format("const fovea_decode_part {}_parts[] = {{\n", k.symbol);
   for (const int rows : f.tile_rows)
@@ -100,6 +107,7 @@ std::string registry_source(const LibraryPlan& plan) {
       "\"{0}.h\"\n\nextern \"C\" {{\n",
       plan.name);
   for (const PlannedKernel& k : plan.kernels) {
+    if (k.is_copy) continue;
     for (const std::string& symbol : kernel_symbols(k))
       out += fmt::format("int {}(void** arguments);\n", symbol);
   }
@@ -114,10 +122,10 @@ std::string registry_source(const LibraryPlan& plan) {
   }
   out += "const fovea_variant_info variants[] = {\n";
   for (const Variant& v : plan.variants) {
-    out += fmt::format("    {{\"{0}\", UINT64_C(0x{1}), {2}, {3}, {4}, {5}}},\n", v.name(),
+    out += fmt::format("    {{\"{0}\", UINT64_C(0x{1}), {2}, {3}, {4}, {5}, {6}}},\n", v.name(),
                        hash_text(v.hash()),
                        v.parameters().empty() ? "nullptr" : "parameters_of_" + v.name(),
-                       v.parameters().size(), output_set(v), v.slice_count());
+                       v.parameters().size(), output_set(v), v.slice_count(), append_parameters(v));
   }
   out += "};\n\nconst fovea_target_info targets[] = {\n";
   for (const TargetRow* t : plan.targets) {

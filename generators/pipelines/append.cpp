@@ -45,13 +45,12 @@ class AppendBuilder {
       p->dim(1).set_min(0);
     }
     in.first_key = Halide::Param<int>("first_key");
-    in.kv_len = Halide::Param<int>("kv_len");
     in.batch = Halide::Param<int>("batch");
     in.kv_head = Halide::Param<int>("kv_head");
     in.k_group_shift = Halide::Param<int>("k_group_shift");
     in.v_group_shift = Halide::Param<int>("v_group_shift");
     in.has_scales = Halide::Param<int>("has_scales");
-    in.parameters = make_parameters(variant);
+    in.parameters = make_parameters(variant, variant.cached_parameters());
   }
 
   AppendPipeline build() {
@@ -64,8 +63,9 @@ class AppendBuilder {
  private:
   BindDeclaration binder_() const {
     std::map<std::string, Halide::Parameter> parameters;
-    for (size_t i = 0; i < variant_.parameters().size(); ++i)
-      parameters[variant_.parameters()[i]->name] = p_.inputs.parameters[i];
+    size_t next = 0;
+    for (const size_t i : variant_.cached_parameters())
+      parameters[variant_.parameters()[i]->name] = p_.inputs.parameters[next++];
     BindDeclaration b(parameters);
     b.bind("batch", p_.inputs.batch)
         .bind("kv_head", p_.inputs.kv_head)
@@ -136,7 +136,7 @@ class AppendBuilder {
 }  // namespace
 
 std::vector<Halide::Argument> AppendInputs::arguments() const {
-  std::vector<Halide::Argument> all = {k_new, v_new, first_key, kv_len, batch, kv_head};
+  std::vector<Halide::Argument> all = {k_new, v_new, first_key, batch, kv_head};
   if (is_quantised(cache)) all.insert(all.end(), {k_group_shift, v_group_shift, has_scales});
   fovea::append_parameters(parameters, all);
   return all;

@@ -27,10 +27,10 @@ struct AppendTiling {
 // The arguments of the kernel, in the order of registry.h.
 struct AppendInputs {
   Halide::ImageParam k_new, v_new;  // (feature, row)
-  Halide::Param<int> first_key, kv_len, batch, kv_head;
+  Halide::Param<int> first_key, batch, kv_head;
   Halide::Param<int> k_group_shift, v_group_shift, has_scales;  // of a quantised cache
   CacheKind cache;
-  std::vector<Halide::Parameter> parameters;
+  std::vector<Halide::Parameter> parameters;  // Variant::cached_parameters()
 
   std::vector<Halide::Argument> arguments() const;
 };

@@ -2,13 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/pipelines/kernel_inputs.h"
 
+#include <numeric>
+
 namespace fovea {
 
 using Halide::Expr;
 
 std::vector<Halide::Parameter> make_parameters(const Variant& variant) {
+  std::vector<size_t> all(variant.parameters().size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return make_parameters(variant, all);
+}
+
+std::vector<Halide::Parameter> make_parameters(const Variant& variant,
+                                               const std::vector<size_t>& which) {
   std::vector<Halide::Parameter> parameters;
-  for (const auto& p : variant.parameters()) {
+  for (const size_t i : which) {
+    const auto& p = variant.parameters()[i];
     // Named apart from the kernel's own arguments: a variant may call its scalar "scale" or
     // "q_block".
     const std::string name = "parameter_" + p->name;
@@ -16,7 +26,7 @@ std::vector<Halide::Parameter> make_parameters(const Variant& variant) {
       parameters.emplace_back(p->type, false, 0, name);
     } else {
       Halide::ImageParam table(p->type, static_cast<int>(p->axes.size()), name);
-      for (int i = 0; i < table.dimensions(); ++i) table.dim(i).set_min(0);
+      for (int axis = 0; axis < table.dimensions(); ++axis) table.dim(axis).set_min(0);
       table.dim(0).set_stride(Expr());  // any stride, broadcast included
       parameters.push_back(table.parameter());
     }

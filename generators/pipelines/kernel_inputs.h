@@ -14,8 +14,10 @@
 
 namespace fovea {
 
-// The variant's own, in declaration order.
+// The variant's own, in declaration order: all of them, or these.
 std::vector<Halide::Parameter> make_parameters(const Variant& variant);
+std::vector<Halide::Parameter> make_parameters(const Variant& variant,
+                                               const std::vector<size_t>& which);
 void append_parameters(const std::vector<Halide::Parameter>& parameters,
                        std::vector<Halide::Argument>& arguments);
 

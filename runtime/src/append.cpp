@@ -88,7 +88,6 @@ int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index,
   auto batch = static_cast<int32_t>(run.b);
   auto kv_head = static_cast<int32_t>(kv_head_index);
   const NewKeys new_keys = new_keys_of(*work.append, run.b);
-  int32_t kv_len = new_keys.end;
 
   Place slot = {run.b, run.first_slot};
   if (problem.has_pages()) {
@@ -107,7 +106,7 @@ int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index,
   fovea_scratch scratch = slice.scratch();
   void* user_context = &scratch;
   Arguments arguments;
-  arguments.add(&user_context, &k_new.buffer, &v_new.buffer, &first_key, &kv_len, &batch, &kv_head);
+  arguments.add(&user_context, &k_new.buffer, &v_new.buffer, &first_key, &batch, &kv_head);
   const bool quantised = is_quantised(problem.request.cache);
   int32_t k_group_shift = group_shift_of(problem.d_qk, 1);
   int32_t v_group_shift = k_group_shift;
@@ -125,7 +124,7 @@ int write_run(const AppendWork& work, const Run& run, int64_t kv_head_index,
     }
     arguments.add(&k_group_shift, &v_group_shift, &has_scales);
   }
-  arguments.add_parameters(problem, work.parameters);
+  arguments.add_append_parameters(problem, work.parameters);
   arguments.add(&k.buffer, &v.buffer);
   if (quantised) arguments.add(&k_scale.buffer, &v_scale.buffer);
   return work.kernels[0]->run(arguments.list());

@@ -35,6 +35,11 @@ class Arguments {
   void add_parameters(const Problem& problem, const Parameters& parameters) {
     for (int32_t i = 0; i < problem.variant->parameter_count; ++i) add(parameters.arguments[i]);
   }
+  void add_append_parameters(const Problem& problem, const Parameters& parameters) {
+    for (int32_t i = 0; i < problem.variant->parameter_count; ++i) {
+      if (((problem.variant->append_parameters >> i) & 1) != 0) add(parameters.arguments[i]);
+    }
+  }
   void add_cache(const Problem& problem, CacheArguments* cache);
   // For `rows` rows of sequence b; `keys` of them in the outputs that have a number for each key,
   // -1: the kernel has no such outputs.

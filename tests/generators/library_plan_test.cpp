@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,8 +19,12 @@ namespace {
 using ::testing::HasSubstr;
 
 std::vector<Variant> variants_named(const std::vector<std::string>& names) {
+  // Each means something else: kernels of one meaning are compiled once.
   std::vector<Variant> variants;
-  for (const std::string& name : names) variants.emplace_back(name);
+  for (const std::string& name : names) {
+    const auto factor = static_cast<float>(variants.size() + 2);
+    variants.emplace_back(name).score([=](Expr s, const Position&) { return s * factor; });
+  }
   return variants;
 }
 
@@ -64,6 +69,48 @@ TEST(LibraryPlan, HoldsEveryCombinationOnce) {
                          "my_attention__fovea_prefill__causal__f32__d192x128__x86_avx512",
                          "my_attention__fovea_prefill__causal__f32__d192x128__x86_sse41",
                      }));
+}
+
+TEST(LibraryPlan, KernelsOfTheSameCodeAreCompiledOnce) {
+  Variant plain("plain"), alias("alias"), causal("causal"), turned("turned"), also("also_turned");
+  causal.keep(masks::last_tokens(causal.scalar<int>("window")));
+  for (Variant* v : {&turned, &also}) {
+    const auto limit = v->scalar<int>("limit");
+    const auto angle = v->table<float>("angle", {axis::position, axis::feature});
+    v->key([=](const Row& row, Expr d, Position p) { return row(d) * angle(p.k, d); });
+    const bool of_keys = v == &turned;
+    v->keep([=](Position p) { return of_keys ? p.k < limit : p.q < limit; });
+  }
+  const LibraryPlan plan = plan_library(
+      {"l", {}, {"x86-avx2"}, {"f32"}, {"64"}, {"prefill", "decode", "append"}, {"none", "int8"}},
+      {plain, alias, causal, turned, also});
+  std::vector<std::string> compiled;
+  std::set<std::string> names;
+  for (const PlannedKernel& k : plan.kernels) {
+    names.insert(kernel_name(k.spec));
+    EXPECT_EQ(k.is_copy, k.symbol != "l__" + kernel_name(k.spec));
+    if (!k.is_copy && k.spec.cache == "int8")
+      compiled.push_back(k.spec.pass + " " + k.spec.variant);
+  }
+  EXPECT_EQ(names.size(), plan.kernels.size());
+  EXPECT_EQ(plan.kernels.size(), 5 * 5u);
+  EXPECT_EQ(compiled, (std::vector<std::string>{"prefill plain", "decode plain", "append plain",
+                                                "prefill causal", "decode causal", "prefill turned",
+                                                "decode turned", "append turned",
+                                                "prefill also_turned", "decode also_turned"}));
+  // Every compiled kernel is declared and defined once.
+  const std::string registry = registry_source(plan);
+  for (const char* text :
+       {"int l__fovea_append__plain__f32__cache_int8__d64__x86_avx2_argv(",
+        "fovea_decode_info l__fovea_decode__plain__f32__d64__x86_avx2_decode "}) {
+    const size_t at = registry.find(text);
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(registry.find(text, at + 1), std::string::npos) << text;
+  }
+  EXPECT_EQ(registry.find("l__fovea_decode__alias"), std::string::npos);
+  // What the transforms ask for: the angle, not the limit.
+  EXPECT_THAT(registry, HasSubstr("parameters_of_turned, 2, 0, 1, 2}"));
+  EXPECT_THAT(registry, HasSubstr("parameters_of_causal, 1, 0, 1, 0}"));
 }
 
 TEST(LibraryPlan, DefaultsAreAllVariantsAndTargets) {

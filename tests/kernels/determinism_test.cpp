@@ -63,9 +63,9 @@ TEST_P(Determinism, RepeatedRuns) {
   count_case();
 }
 
-// The child has the parent's pool without its threads: its calls run on the calling thread, with
-// the same bits.
-TEST(Fork, ChildOfAProcessThatUsedThePool) {
+// https://github.com/h2oai/datatable/issues/1758: the child has the parent's pool without its
+// threads. Its calls run on the calling thread, with the same bits.
+TEST(Fork, Row139ChildOfAProcessThatUsedThePool) {
   for (const TestKernel& kernel : all_kernels()) {
     if (!why_not_runnable(kernel.target()).empty()) continue;
     Random random(kernel.info().name, 603);

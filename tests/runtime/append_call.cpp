@@ -2,6 +2,7 @@
 #include "append_call.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 
@@ -45,7 +46,6 @@ int fake_append(void** argv) {
   now.k_new = reader.buffer();
   now.v_new = reader.buffer();
   now.first_key = reader.integer();
-  now.kv_len = reader.integer();
   now.batch = reader.integer();
   now.kv_head = reader.integer();
   if (kQuantised) {
@@ -76,11 +76,13 @@ int fake_append(void** argv) {
   return code_to_return;
 }
 
+// The transforms ask for the second one alone, so append kernels take that alone.
 const fovea_parameter_info kParameters[] = {
-    {"number", FOVEA_SCALAR, FOVEA_I32, 0, 0, HUGE_VAL, 0, 0, {}, {}}};
+    {"window", FOVEA_SCALAR, FOVEA_I32, offsetof(AppendParams, window), 0, HUGE_VAL, 0, 0, {}, {}},
+    {"number", FOVEA_SCALAR, FOVEA_I32, offsetof(AppendParams, number), 0, HUGE_VAL, 0, 0, {}, {}}};
 // Outputs make no difference to appending.
 const fovea_variant_info kVariant = {
-    "appended", 9, kParameters, 1, FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX, 1};
+    "appended", 9, kParameters, 2, FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX, 1, 1U << 1};
 
 const fovea_target_info* target() {
   static const fovea_target_info row = {"x86-sse41", detail::cpu_architecture(), 0, 10};
@@ -169,7 +171,7 @@ AppendCall::AppendCall(fovea_cache_kind kind, Pages pages, int64_t tokens)
   append.exec = &exec;
 }
 
-fovea_status AppendCall::run() { return fovea_variant_append(&library, 0, &append, &number); }
+fovea_status AppendCall::run() { return fovea_variant_append(&library, 0, &append, &params); }
 
 float AppendCall::f32_at(const std::vector<unsigned char>& memory, int64_t b, int64_t head,
                          int64_t slot, int64_t d) const {

@@ -19,7 +19,7 @@ namespace fovea::test {
 // One invocation of an append kernel.
 struct AppendSeen {
   fovea_cache_kind cache;
-  int32_t first_key, kv_len, batch, kv_head;
+  int32_t first_key, batch, kv_head;
   int32_t k_group_shift, v_group_shift, has_scales, number;
   BufferSeen k_new, v_new, k, v, k_scale, v_scale;
   int32_t rows() const { return k.shape[2]; }
@@ -34,6 +34,10 @@ constexpr int32_t kAppendBlockRows = 4;
 // What an element of k (element 0) or v (100) of a token becomes: in f32 its own number, in other
 // caches the byte, and in their scales the f16, that stands for the token.
 float token_number(int64_t b, int64_t head, int64_t token, int64_t d);
+
+struct AppendParams {
+  int32_t window, number;
+};
 
 // f32 tokens with d = 32, 2 KV heads, 2 sequences of up to `tokens`; the cache is that of
 // CachedCall, with 24 slots a sequence in pages of 8 out of 7.
@@ -55,7 +59,7 @@ struct AppendCall {
   std::vector<float> k_new, v_new;
   std::vector<unsigned char> k, v, k_scale, v_scale;
   std::vector<int32_t> kv_len = {10, 3}, new_len = {7, 5}, block_table = {5, 0, 2, 6, 1, -9};
-  int32_t number = 77;
+  AppendParams params = {5, 77};
   Cache cache;
   Exec exec;
   fovea_append append = {};

@@ -389,9 +389,9 @@ INSTANTIATE_TEST_SUITE_P(Rows, AppendCheck, testing::ValuesIn(kRows),
 
 TEST(AppendCheck, RefusesWhatItCannotRead) {
   AppendCall a;
-  EXPECT_EQ(fovea_variant_append(nullptr, 0, &a.append, &a.number), FOVEA_INVALID_ARGUMENT);
+  EXPECT_EQ(fovea_variant_append(nullptr, 0, &a.append, &a.params), FOVEA_INVALID_ARGUMENT);
   EXPECT_STREQ(fovea_last_message(), "library is NULL");
-  EXPECT_EQ(fovea_variant_append(&a.library, 0, nullptr, &a.number), FOVEA_INVALID_ARGUMENT);
+  EXPECT_EQ(fovea_variant_append(&a.library, 0, nullptr, &a.params), FOVEA_INVALID_ARGUMENT);
   EXPECT_STREQ(fovea_last_message(), "append is NULL");
   EXPECT_EQ(fovea_variant_append(&a.library, 0, &a.append, nullptr), FOVEA_INVALID_ARGUMENT);
   EXPECT_EQ(std::string(fovea_last_message()).rfind("params is NULL", 0), 0U);

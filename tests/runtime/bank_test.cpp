@@ -161,7 +161,7 @@ TEST(Bank, Row109PageBeyond32Bits) {
   static std::vector<uintptr_t> first_keys;
   first_keys.clear();
   append.kernels[0].run = [](void** argv) {
-    const auto* k = static_cast<const detail::HalideBuffer*>(argv[8]);
+    const auto* k = static_cast<const detail::HalideBuffer*>(argv[7]);
     first_keys.push_back(reinterpret_cast<uintptr_t>(k->host));
     return 0;
   };

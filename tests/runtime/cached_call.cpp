@@ -122,7 +122,7 @@ struct Params {
 };
 const fovea_parameter_info kParameters[] = {
     {"number", FOVEA_SCALAR, FOVEA_I32, 0, 0, HUGE_VAL, 0, 0, {}, {}}};
-const fovea_variant_info kVariant = {"cached", 9, kParameters, 1, FOVEA_OUTPUT_PROBABILITIES, 1};
+const fovea_variant_info kVariant = {"cached", 9, kParameters, 1, FOVEA_OUTPUT_PROBABILITIES, 1, 0};
 
 const fovea_target_info* target() {
   static const fovea_target_info row = {"x86-sse41", detail::cpu_architecture(), 0, 10};

@@ -287,10 +287,13 @@ TEST(CachedCall, StridesOfPagesAndHeads) {
     t->stride[0] = INT32_MAX;
     t->stride[1] = INT64_C(1) << 33;
   }
+  // Nothing is read, and nothing else lies between the heads.
+  a.call.k.data = reinterpret_cast<void*>(uintptr_t{1} << 40);
+  a.call.v.data = reinterpret_cast<void*>(uintptr_t{1} << 41);
   for (const CachedSeen& s : run(a)) {
     EXPECT_EQ(s.k.shape[7], INT32_MAX);
     const auto distance =
-        static_cast<const unsigned char*>(s.k.host) - static_cast<const unsigned char*>(a.k.data());
+        static_cast<const unsigned char*>(s.k.host) - static_cast<unsigned char*>(a.call.k.data);
     EXPECT_EQ(distance, s.kv_head * (INT64_C(4) << 33));
   }
 }

@@ -5,7 +5,7 @@
 
 namespace fovea::test {
 
-EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1} {
+EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1, 0} {
   targets = {
 #define FOVEA_TARGET_ROW(symbol, name, architecture, preference, needed) \
   {name, architecture, needed, preference},

@@ -208,11 +208,11 @@ const fovea_parameter_info kEveryParameters[] = {
 };
 
 const fovea_variant_info kVariants[] = {
-    {"plain", 1, nullptr, 0, 0, 1},
-    {"full", 2, kFullParameters, 5, FOVEA_OUTPUT_LSE, 1},
+    {"plain", 1, nullptr, 0, 0, 1, 0},
+    {"full", 2, kFullParameters, 5, FOVEA_OUTPUT_LSE, 1, 0x1f},
     {"every", 3, kEveryParameters, 5,
-     FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX | FOVEA_OUTPUT_ROW_SUM | FOVEA_OUTPUT_PROBABILITIES,
-     2},
+     FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX | FOVEA_OUTPUT_ROW_SUM | FOVEA_OUTPUT_PROBABILITIES, 2,
+     0},
 };
 
 const fovea_kernel_info kKernels[] = {

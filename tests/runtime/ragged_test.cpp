@@ -334,7 +334,7 @@ TEST(Ragged, TablesReachTheLongestSequence) {
       0,         0,           0,
       0,         3,           {FOVEA_AXIS_BATCH, FOVEA_AXIS_ROW, FOVEA_AXIS_KEY},
       {}};
-  const fovea_variant_info variant = {"tabled", 3, &kTable, 1, 0, 1};
+  const fovea_variant_info variant = {"tabled", 3, &kTable, 1, 0, 1, 0};
   a.library.variants = &variant;
   static std::vector<int32_t> shape;
   for (auto& kernel : a.kernels) {

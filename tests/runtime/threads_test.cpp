@@ -109,6 +109,15 @@ TEST_F(Cgroup, VersionOneBelowTheJointName) {
   EXPECT_EQ(limit(), 1);
 }
 
+// https://github.com/dmlc/xgboost/issues/7653: a container of one CPU on a machine of sixteen
+TEST_F(Cgroup, Row142AQuotaOfOneCpuIsOneThread) {
+  write("proc", "0::/\n");
+  for (const char* quota : {"100000 100000\n", "50000 100000\n", "1000 50000\n"}) {
+    write("sys/cpu.max", quota);
+    EXPECT_EQ(limit(), 1) << quota;
+  }
+}
+
 TEST_F(Cgroup, NonsenseIsNoLimit) {
   write("proc", "\n::\nabc\n0:\n0::" + std::string(5000, 'x'));
   EXPECT_EQ(limit(), 0);

@@ -75,9 +75,10 @@ typedef struct fovea_variant_info {
   const char* name;
   uint64_t hash; /* of the canonical text of the declaration */
   const fovea_parameter_info* parameters;
-  int32_t parameter_count; /* at most FOVEA_MAX_PARAMETERS */
-  uint32_t outputs;        /* FOVEA_OUTPUT_… */
-  int32_t slices;          /* of query and key rows, 1: whole rows */
+  int32_t parameter_count;    /* at most FOVEA_MAX_PARAMETERS */
+  uint32_t outputs;           /* FOVEA_OUTPUT_… */
+  int32_t slices;             /* of query and key rows, 1: whole rows */
+  uint32_t append_parameters; /* bit i: the transforms of keys and values ask for parameter i */
 } fovea_variant_info;
 
 /* A row of the target table, as compiled into the library. */
@@ -137,13 +138,12 @@ typedef struct fovea_target_info {
  *    1  k_new [d_qk, rows]
  *    2  v_new [d_v, rows], rows at most block_rows
  *    3  first_key int32, position of row 0
- *    4  kv_len int32, after the call
- *    5  batch int32
- *    6  kv_head int32
+ *    4  batch int32
+ *    5  kv_head int32
  *    if the cache is quantised:
  *    k_group_shift int32, v_group_shift int32
  *    has_scales int32, 0: all scales are 1, and what it writes to the last two is of no use
- *    then every parameter in declaration order
+ *    then those parameters that are in fovea_variant_info.append_parameters, in declaration order
  *    then k [d_qk, rows] (FOVEA_CACHE_I4: bytes), v [d_v, rows], slots next to each other
  *    if the cache is quantised: k_scale [groups, rows], v_scale [groups, rows] */
 /* A decode kernel is several functions of the same argv form. The rows of a KV head are the rows of

@@ -65,8 +65,8 @@ const fovea_parameter_info parameters_of_everything[] = {
 };
 
 const fovea_variant_info variants[] = {
-    {"everything", UINT64_C(0x6c762192d32b1fa3), parameters_of_everything, 10, FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX | FOVEA_OUTPUT_ROW_SUM | FOVEA_OUTPUT_PROBABILITIES, 2},
-    {"plain", UINT64_C(0xaa995f3cffba2811), nullptr, 0, 0, 1},
+    {"everything", UINT64_C(0x6c762192d32b1fa3), parameters_of_everything, 10, FOVEA_OUTPUT_LSE | FOVEA_OUTPUT_ROW_MAX | FOVEA_OUTPUT_ROW_SUM | FOVEA_OUTPUT_PROBABILITIES, 2, 0},
+    {"plain", UINT64_C(0xaa995f3cffba2811), nullptr, 0, 0, 1, 0},
 };
 
 const fovea_target_info targets[] = {

@@ -1,5 +1,7 @@
 // precision_test.cpp: sums and exponentials lose no more than f32 must.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tests/kernels/bank/bank.h"
 
 namespace fovea::test::bank {
@@ -10,6 +12,9 @@ FOVEA_BANK(PrecisionWide, kernels_of("full", 256, 256));
 FOVEA_BANK(PrecisionSegments, kernels_for({"bank_segments"}));
 FOVEA_BANK(PrecisionExp, kernels_of("full", 8, 8));
 FOVEA_BANK(PrecisionCausal, kernels_of("causal", 8, 8));
+FOVEA_BANK(PrecisionPairs, kernels_where([](const TestKernel& k) {
+             return k.multiplies_bf16() && k.variant_name() == "full";
+           }));
 
 // https://github.com/ggml-org/llama.cpp/pull/6374
 TEST_P(Precision80, Row119LargeActivations) {
@@ -38,6 +43,33 @@ TEST_P(PrecisionWide, Row121OneKeyAmongManySmallWeights) {
   const double weight = std::exp(8.0) / (std::exp(8.0) + keys - 1);  // 0.08339
   for (int64_t d = 0; d < 256; ++d)
     ASSERT_NEAR(got.at(0, 0, 0, d), weight, 1e-7 + GetParam().rounding(weight)) << d;
+}
+
+// https://github.com/halide/Halide/issues/8837: dot products of pairs of bf16 that one compiler was
+// suspected of; the compiler is that of scripts/requirements.txt
+TEST_P(PrecisionPairs, Row208NativeProductsEqualWidenedOnes) {
+  const fovea_kernel_info& info = GetParam().info();
+  const std::vector<TestKernel> widening = kernels_where([&](const TestKernel& k) {
+    return k.variant_name() == "full" && k.dtype() == FOVEA_BF16 && k.info().d_qk == info.d_qk &&
+           k.info().d_v == info.d_v && k.info().pass == info.pass &&
+           std::string(k.target().name) == "x86-avx512";
+  });
+  ASSERT_EQ(widening.size(), 1U);
+  for (const int64_t keys : {1, 2, 63, 64, 257}) {
+    for (const float spread : {0.0f, 1.0f, 30.0f}) {
+      CallSetup setup = setup_of(33, keys);
+      setup.spread = spread;
+      Random random("row 208", keys), same("row 208", keys);
+      Problem native(GetParam(), setup, random), widened(widening[0], setup, same);
+      const Results got = native.checked_run(), expected = widened.checked_run();
+      for (size_t i = 0; i < expected.out.size(); ++i) {
+        const double size = std::max(std::abs(got.out[i]), std::abs(expected.out[i]));
+        // Both round, and the scores of a wide spread carry more of the last place.
+        ASSERT_NEAR(got.out[i], expected.out[i], (1 + spread) * GetParam().rounding(1 + size))
+            << native.text();
+      }
+    }
+  }
 }
 
 // https://github.com/pytorch/pytorch/issues/108503

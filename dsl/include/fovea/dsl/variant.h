@@ -137,6 +137,11 @@ class Variant {
   std::string canonical_text() const;
   uint64_t hash() const;  // FNV-1a of canonical_text()
 
+  // What a cache holds follows from the transforms of keys and values alone: their statements and
+  // those of the parameters they ask for, and which of parameters() these are.
+  std::string cached_text() const;
+  std::vector<size_t> cached_parameters() const;
+
   // Whole-variant rules (a declared parameter that nothing uses, …). Throws DeclarationError.
   void check() const;
 
