@@ -130,7 +130,7 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
   fs::create_directories(options.cache);
   const FolderLock lock(options.cache);
   const std::vector<fs::path> runtime = runtime_objects(options);
-  const std::string self = fs::read_symlink("/proc/self/exe");
+  const std::string self = options.self.empty() ? fs::read_symlink("/proc/self/exe") : options.self;
 
   std::vector<BuiltKernel*> planned;
   std::vector<fs::path> folders;
@@ -167,17 +167,20 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
                      "--schedule", k.schedule,
                      "--out",      folders.back().string(),
                      "--jobs",     "1"},
-                    folders.back() / "emit.log"});
+                    folders.back() / "emit.log",
+                    options.limits});
   }
   size_t done = 0;
   run_all(emit, options.jobs, [&](size_t i, const ChildResult& result) {
     const std::string log = read_file(emit[i].log);
     ++done;
     // Nothing is printed of a kernel that was there.
-    if (!log.empty())
+    if (!log.empty() && !options.quiet)
       fmt::print(stderr, "[{}/{}] kernel {} ({})\n", done, emit.size(), emit[i].name,
                  planned[i]->schedule);
-    if (!result.ok) planned[i]->error = log.empty() ? result.how : last_line(log);
+    planned[i]->timed_out = result.timed_out;
+    if (!result.ok)
+      planned[i]->error = log.empty() || result.timed_out ? result.how : last_line(log);
   });
 
   std::vector<ChildJob> link;
@@ -195,7 +198,7 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
                                    "-Wl,-Bsymbolic", "-pthread"});
     for (const fs::path& input : inputs) command.push_back(input.string());
     command.insert(command.end(), {"-ldl", "-o", planned[i]->library.string() + ".tmp"});
-    link.push_back({emit[i].name, command, folders[i] / "link.log"});
+    link.push_back({emit[i].name, command, folders[i] / "link.log", options.limits});
     linked.push_back(i);
   }
   run_all(link, options.jobs, [&](size_t i, const ChildResult& result) {
@@ -203,6 +206,7 @@ void build_kernels(std::vector<BuiltKernel>& kernels, const std::vector<Variant>
     if (result.ok) {
       fs::rename(k.library.string() + ".tmp", k.library);
     } else {
+      k.timed_out = result.timed_out;
       k.error =
           fmt::format("{} failed with {}: {}", options.cxx, result.how, read_file(link[i].log));
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "generators/emit/child_process.h"
 #include "generators/emit/kernel_spec.h"
 
 namespace fovea::bench {
@@ -21,7 +22,10 @@ struct BuildOptions {
   std::filesystem::path runtime_sources;  // the runtime's .cpp files
   std::filesystem::path runtime_headers;  // the folder that holds fovea/fovea.h
   std::string cxx;
+  std::filesystem::path self = {};  // the program that emits; empty: this one
   int jobs = 1;
+  ChildLimits limits = {};  // of generating a kernel, and of linking it
+  bool quiet = false;       // no lines about kernels on stderr
 };
 
 struct BuiltKernel {
@@ -30,6 +34,7 @@ struct BuiltKernel {
   std::string schedule;           // all of its parameters
   std::filesystem::path library;  // once built
   std::string error;              // or why not
+  bool timed_out = false;
 };
 
 // Generates, compiles and links what is not there or no longer valid; several processes may share a

@@ -10,6 +10,8 @@
 #   [PASSES    prefill decode]                   default: prefill decode
 #   [CACHES    none same int8 int4 e4m3 e5m2]    what keys and values are read from; default: none, rows as they are.
 #                                                same: caches of the dtype itself; with caches come functions that append
+#   [TUNED     mine.jsonl x86-zen4]              files of fovea tune, or names of shipped ones; for each kernel the first that
+#                                                has an entry; default: none, documented default schedules
 #   [JOBS      <n>])                             kernels compiled at once; default: one per CPU
 #
 # Makes the static library <name>: kernels for every combination, registry and runtime in one archive that needs nothing
@@ -74,15 +76,43 @@ function(_fovea_variant_sources name variants result)
   set(${result} "${sources}" PARENT_SCOPE)
 endfunction()
 
+# Tuning files as absolute paths.
+function(_fovea_tuned_files name files result)
+  set(found "")
+  foreach(file IN LISTS files)
+    if(NOT file MATCHES "\\.jsonl$")
+      set(shipped "${FOVEA_TUNED_DIR}/${file}.jsonl")
+      if(NOT EXISTS "${shipped}")
+        file(GLOB known "${FOVEA_TUNED_DIR}/*.jsonl")
+        list(TRANSFORM known REPLACE ".*/(.+)\\.jsonl$" "\\1")
+        list(SORT known)
+        list(JOIN known ", " known)
+        message(FATAL_ERROR "fovea_add_library(${name}): TUNED '${file}' is neither a file (*.jsonl) nor one of the "
+                            "shipped ones: ${known}")
+      endif()
+      set(file "${shipped}")
+    endif()
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "fovea_add_library(${name}): TUNED '${file}' does not exist; fovea tune --out writes such files")
+    endif()
+    list(APPEND found "${file}")
+  endforeach()
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
 # The generator as a program of this build.
 function(_fovea_emit_here name dir sources outputs request)
+  # A tuning file that changes makes the library anew.
+  set(tuned "${request}")
+  list(FILTER tuned INCLUDE REGEX "\\.jsonl$")
   add_executable(${name}_generator ${sources})
   target_link_libraries(${name}_generator PRIVATE fovea::generator)
   add_custom_command(
     OUTPUT ${outputs}
     COMMAND ${name}_generator emit --library ${name} --out ${dir} ${request}
             --identity-file $<TARGET_FILE:fovea::generator> --identity-file $<TARGET_FILE:fovea::dsl>
-    DEPENDS ${name}_generator
+    DEPENDS ${name}_generator ${tuned}
     COMMENT "Generating attention kernels of ${name}"
     JOB_POOL fovea_emit
     VERBATIM)
@@ -135,24 +165,20 @@ function(_fovea_emit_on_host name dir sources outputs request)
 endfunction()
 
 function(fovea_emit_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ARCHITECTURE;TUNED;JOBS" "VARIANTS;TARGETS;DTYPES;HEAD_DIMS;PASSES;CACHES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ARCHITECTURE;JOBS" "VARIANTS;TARGETS;DTYPES;HEAD_DIMS;PASSES;CACHES;TUNED")
   if(NOT CMAKE_CXX_COMPILER_LOADED)
     message(FATAL_ERROR "fovea_add_library(${name}): variants are written in C++; enable it: "
                         "project(… LANGUAGES CXX)")
   endif()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fovea_add_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}; "
-                        "allowed are VARIANTS TARGETS DTYPES HEAD_DIMS PASSES CACHES JOBS")
+                        "allowed are VARIANTS TARGETS DTYPES HEAD_DIMS PASSES CACHES TUNED JOBS")
   endif()
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "fovea_add_library(${name}): no value after ${arg_KEYWORDS_MISSING_VALUES}")
   endif()
   if(NOT arg_VARIANTS)
     message(FATAL_ERROR "fovea_add_library(${name}): VARIANTS needs at least one source or catalogue name")
-  endif()
-  if(DEFINED arg_TUNED)
-    message(FATAL_ERROR "fovea_add_library(${name}): TUNED is not available in this version; "
-                        "schedules are the documented defaults")
   endif()
   if(NOT DEFINED arg_JOBS)
     set(arg_JOBS 0)
@@ -173,6 +199,11 @@ function(fovea_emit_library name)
     foreach(value IN LISTS arg_${keyword})
       list(APPEND request ${flag} ${value})
     endforeach()
+  endforeach()
+
+  _fovea_tuned_files(${name} "${arg_TUNED}" tuned)
+  foreach(file IN LISTS tuned)
+    list(APPEND request --tuned "${file}")
   endforeach()
 
   _fovea_variant_sources(${name} "${arg_VARIANTS}" sources)

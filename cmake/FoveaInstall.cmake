@@ -14,6 +14,7 @@ install(DIRECTORY runtime/src DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea/runtime
 install(FILES runtime/sources.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea/runtime)
 install(DIRECTORY dsl/variants dsl/presets DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea FILES_MATCHING PATTERN "*.cpp")
 install(DIRECTORY bench/peers DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY tuned DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea FILES_MATCHING PATTERN "*.jsonl")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea)
 install(EXPORT foveaTargets NAMESPACE fovea:: DESTINATION ${fovea_cmake_dir})
 

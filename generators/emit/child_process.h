@@ -3,6 +3,7 @@
 #ifndef FOVEA_GENERATORS_EMIT_CHILD_PROCESS_H
 #define FOVEA_GENERATORS_EMIT_CHILD_PROCESS_H
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -10,15 +11,25 @@
 
 namespace fovea {
 
+// Zeros set no limit. A program with a limit of time is killed with all that it has started.
+struct ChildLimits {
+  double seconds = 0;
+  size_t bytes = 0;  // of address space, of each of its processes
+
+  bool any() const { return seconds > 0 || bytes > 0; }
+};
+
 struct ChildJob {
   std::string name;                  // for messages
   std::vector<std::string> command;  // program (found on PATH) and arguments
   std::filesystem::path log;         // receives what it prints
+  ChildLimits limits = {};
 };
 
 struct ChildResult {
   bool ok = false;
-  std::string how;  // "exit status 1", "signal 6 (Aborted)"
+  std::string how;  // "exit status 1", "signal 6 (Aborted)", "no end after 60 s"
+  bool timed_out = false;
 };
 
 // Runs the jobs, at most `at_once` at a time, and calls finished(job index, result) for each as it

@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "generators/database/tuned_schedules.h"
 #include "generators/emit/library_spec.h"
 
 namespace fovea {
@@ -92,8 +93,10 @@ void refuse_impossible_caches(const LibraryRequest& request,
   }
 }
 
+// `tuned` holds all parameters, or is empty; `changes` some.
 KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
-                                const TargetRow& target, const std::string& changes) {
+                                const TargetRow& target, const std::string& tuned,
+                                const std::string& changes) {
   const Element element = element_of(spec.dtype);
   const CacheKind cache = cache_kind_of(spec.cache);
   if (spec.pass == "append") {
@@ -103,14 +106,37 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
   }
   if (spec.pass == "decode") {
     const DecodeCpuSchedule s =
-        default_decode_schedule(target, variant, element, spec.d_qk, spec.d_v, cache).with(changes);
+        default_decode_schedule(target, variant, element, spec.d_qk, spec.d_v, cache)
+            .with(tuned)
+            .with(changes);
     check(s);
     return s;
   }
   const PrefillCpuSchedule s =
-      default_prefill_schedule(target, variant, element, spec.d_qk, spec.d_v, cache).with(changes);
+      default_prefill_schedule(target, variant, element, spec.d_qk, spec.d_v, cache)
+          .with(tuned)
+          .with(changes);
   check(s, variant, element, spec.d_qk, spec.d_v, cache);
   return s;
+}
+
+// The schedule of k and where it is from.
+void choose_schedule(PlannedKernel& k, const Variant& variant, const TargetRow& target,
+                     const TunedSchedules& tuned, const std::string& changes,
+                     std::vector<std::string>& notes) {
+  std::optional<TunedChoice> entry =
+      k.spec.pass == "append" ? std::nullopt : tuned.find(k.spec, variant, notes);
+  if (entry) {
+    try {
+      planned_schedule(k.spec, variant, target, entry->schedule, "");
+    } catch (const std::invalid_argument& error) {
+      notes.push_back(fmt::format("{}: not used: {}", entry->from, error.what()));
+      entry.reset();
+    }
+  }
+  k.schedule = planned_schedule(k.spec, variant, target, entry ? entry->schedule : "", changes);
+  k.schedule_from = entry ? entry->from : "default";
+  if (!changes.empty()) k.schedule_from += " and --schedule " + changes;
 }
 
 }  // namespace
@@ -224,6 +250,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
   }
 
   std::map<std::string, std::string> symbols;  // of the first kernel with a code
+  const TunedSchedules tuned({request.tuned.begin(), request.tuned.end()});
+  plan.notes = tuned.problems();
   for (size_t i = 0; i < plan.variants.size(); ++i) {
     for (const std::string& pass : request.passes) {
       for (const std::string& dtype : request.dtypes) {
@@ -238,8 +266,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
               k.symbol = plan.name + "__" + kernel_name(k.spec);
               // What is asked of the schedules of attention is nothing for those that append.
               const bool changed = pass != "append" || request.passes.size() == 1;
-              k.schedule = planned_schedule(k.spec, plan.variants[i], *target,
-                                            changed ? request.schedule : "");
+              choose_schedule(k, plan.variants[i], *target, tuned, changed ? request.schedule : "",
+                              plan.notes);
               const auto [same, is_first] =
                   symbols.emplace(code_text(k, plan.variants[i]), k.symbol);
               k.is_copy = !is_first;

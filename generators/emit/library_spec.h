@@ -27,6 +27,7 @@ struct LibraryRequest {
   std::vector<std::string> caches = {"none"};
   std::string architecture = {};  // empty: of the targets, or of the machine that builds
   std::string schedule = {};  // parameters that differ from the default: "row_vectors=3,key_tile=8"
+  std::vector<std::string> tuned = {};  // tuning files; what an earlier one holds wins
 };
 
 struct PlannedKernel {
@@ -36,7 +37,9 @@ struct PlannedKernel {
                          // of one name. Kernels of the same code share that of the first one
   bool is_copy = false;  // an earlier kernel has this symbol, and the code
   KernelSchedule schedule;
-  KernelFacts facts;  // known after compilation
+  // "default", or the entry of a tuning file; with " and --schedule …" what takes its place.
+  std::string schedule_from = "default";
+  KernelFacts facts;          // known after compilation
 };
 
 // Everything that decides the code of a kernel except its symbol. Equal texts, equal code: what
@@ -53,6 +56,7 @@ struct LibraryPlan {
   std::vector<Variant> variants;
   std::vector<const TargetRow*> targets;
   std::vector<PlannedKernel> kernels;
+  std::vector<std::string> notes;  // lines and entries of tuning files that are not used, and why
 };
 
 // Whether a library has functions that append to caches.

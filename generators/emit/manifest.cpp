@@ -70,6 +70,7 @@ std::string manifest(const LibraryPlan& plan) {
     Json row = spec_json(k.spec);
     row["symbol"] = k.symbol + "_argv";
     row["schedule"] = text_of(k.schedule);
+    row["schedule_from"] = k.schedule_from;
     row["block_rows"] = k.facts.block_rows;
     row["scratch_bytes"] = k.facts.scratch_bytes;
     row["tile_fallback"] = k.facts.tile_fallback;

@@ -13,6 +13,8 @@ void add_list_command(CLI::App& app);
 void add_show_command(CLI::App& app);
 void add_catalogue_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
+void add_database_command(CLI::App& app);
 void add_emit_commands(CLI::App& app);  // emit, and emit-kernel, which it starts once per kernel
 
 }  // namespace fovea

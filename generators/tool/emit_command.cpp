@@ -28,6 +28,12 @@ void add_by_products(CLI::App& command, EmitArguments& a) {
                    "keep the lowered Halide statement of each kernel");
 }
 
+void say_where_schedules_are_from(const LibraryPlan& plan) {
+  for (const std::string& note : plan.notes) fmt::print(stderr, "{}\n", note);
+  for (const PlannedKernel& k : plan.kernels)
+    fmt::print(stderr, "schedule of {}: {}\n", kernel_name(k.spec), k.schedule_from);
+}
+
 void run_emit(EmitArguments& a) {
   a.options.self = std::filesystem::read_symlink("/proc/self/exe");
   if (a.options.jobs < 0)
@@ -41,7 +47,9 @@ void run_emit(EmitArguments& a) {
   std::vector<std::string>& passes = a.request.passes;
   if (fills_caches && std::find(passes.begin(), passes.end(), "append") == passes.end())
     passes.emplace_back("append");
-  emit_library(plan_library(a.request, declared_variants()), a.options);
+  const LibraryPlan plan = plan_library(a.request, declared_variants());
+  if (!a.request.tuned.empty()) say_where_schedules_are_from(plan);
+  emit_library(plan, a.options);
 }
 
 void run_emit_kernel(EmitArguments& a) {
@@ -97,6 +105,10 @@ void add_emit_commands(CLI::App& app) {
   emit->add_option("--schedule", a->request.schedule,
                    "parameters of the schedule that differ from the default, as "
                    "row_vectors=3,key_tile=8");
+  emit->add_option(
+      "--tuned", a->request.tuned,
+      "tuning files (fovea tune); for each kernel the first that has an entry, else the "
+      "documented default");
   emit->add_option("--jobs", a->options.jobs, "kernels compiled at once; 0: one per CPU")
       ->capture_default_str();
   emit->add_option(

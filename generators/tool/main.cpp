@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
   fovea::add_show_command(app);
   fovea::add_catalogue_command(app);
   fovea::add_bench_command(app);
+  fovea::add_tune_command(app);
+  fovea::add_database_command(app);
   fovea::add_emit_commands(app);
   try {
     app.parse(argc, argv);

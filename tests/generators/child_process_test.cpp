@@ -39,6 +39,33 @@ class Children : public ::testing::Test {
   std::map<std::string, ChildResult> results_;
 };
 
+TEST_F(Children, ThatTakeTooLongAreKilledWithWhatTheyStarted) {
+  ChildJob slow = shell("slow", "sleep 600 & echo $! ; wait");
+  slow.limits.seconds = 0.3;
+  EXPECT_FALSE(run({slow}, 1));
+  EXPECT_TRUE(results_.at("slow").timed_out);
+  EXPECT_EQ(results_.at("slow").how, "no end after 0.3 s");
+  // It may need a moment to be gone, and be nobody's child until it is collected.
+  const std::string state = "/proc/" + std::to_string(std::stoi(read_file(log("slow")))) + "/stat";
+  EXPECT_TRUE(
+      run({shell("gone", "for i in $(seq 500); do [ -e " + state + " ] && ! grep -q ') Z' " +
+                             state + " || exit 0; sleep 0.01; done; exit 1")},
+          1));
+  ChildJob quick = shell("quick", "exit 0");
+  quick.limits.seconds = 60;
+  EXPECT_TRUE(run({quick}, 1));
+  EXPECT_FALSE(results_.at("quick").timed_out);
+}
+
+TEST_F(Children, ThatMayHaveLittleMemoryDoNotGetMore) {
+  ChildJob job = shell("large", "head -c 400000000 /dev/zero | tail | wc -c");
+  EXPECT_TRUE(run({job}, 1));
+  EXPECT_EQ(std::stoi(read_file(log("large"))), 400000000);
+  job.limits.bytes = size_t{100} << 20;
+  run({job}, 1);
+  EXPECT_THAT(read_file(log("large")), HasSubstr("memory"));
+}
+
 TEST_F(Children, ReportHowTheyEnded) {
   EXPECT_TRUE(run({shell("good", "exit 0")}, 1));
   EXPECT_TRUE(results_.at("good").ok);

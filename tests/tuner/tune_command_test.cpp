@@ -1,0 +1,245 @@
+// tune_command_test.cpp: real kernels, small ones, through `fovea tune` and what it is made of.
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "generators/database/database_views.h"
+#include "generators/tuner/kernel_trials.h"
+#include "program_run.h"
+#include "sample_record.h"
+
+namespace fovea {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// One cache for all tests, so that the runtime is compiled once.
+const std::filesystem::path& cache() {
+  static const ScratchFolder folder;
+  return folder.path();
+}
+
+std::vector<std::string> words(const std::filesystem::path& out, std::vector<std::string> more) {
+  std::vector<std::string> all = {
+      "tune",      "--cache", cache().string(),  "--out",     out.string(),
+      "--variant", "full",    "--target",        "x86-sse41", "--head-dim",
+      "8",         "--shape", "hq=2,sq=5,skv=7", "--starts",  "2"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<TuningRecord> records_of(const std::filesystem::path& file) {
+  std::vector<TuningRecord> all;
+  for (const StoredRecord& s : read_tuning_file(file).records) all.push_back(s.record);
+  return all;
+}
+
+TEST(TuneCommand, WritesEveryCandidateAndAWinnerThatEmitTakes) {
+  const ScratchFolder folder;
+  const std::filesystem::path out = folder.path() / "mine.jsonl";
+  const ProgramRun run = run_fovea(words(out, {"--candidates", "4"}));
+  ASSERT_EQ(run.how, "exit status 0") << run.output;
+  EXPECT_THAT(run.output, HasSubstr("[4/"));
+  EXPECT_THAT(run.output, HasSubstr(" x the default: "));
+  const std::vector<TuningRecord> all = records_of(out);
+  ASSERT_EQ(all.size(), 5u);
+  for (const TuningRecord& r : all) {
+    EXPECT_EQ(r.kernel, "fovea_prefill__full__f32__d8__x86_sse41");
+    EXPECT_EQ(r.workload.shapes, std::vector<std::string>{"b=1,hq=2,hkv=2,sq=5,skv=7,d=8"});
+    EXPECT_TRUE(r.status == TrialStatus::Ok || r.status == TrialStatus::Slower) << r.reason;
+    ASSERT_EQ(r.timings.size(), 1u);
+    EXPECT_EQ(r.timings[0].seconds.size(), r.timings[0].incumbent_seconds.size());
+    EXPECT_GE(r.timings[0].seconds.size(), 3u);
+    EXPECT_GT(r.error_bound, 0);
+    EXPECT_LE(r.max_abs_error, r.error_bound);
+    EXPECT_FALSE(r.environment.cpu_model.empty());
+    EXPECT_THAT(r.environment.features, HasSubstr("sse41"));
+  }
+  EXPECT_EQ(all.back().effort, Effort::Final);
+
+  const ProgramRun emit = run_fovea({"emit", "--library", "small", "--variant", "full", "--target",
+                                     "x86-sse41", "--head-dim", "8", "--pass", "prefill", "--tuned",
+                                     out.string(), "--out", (folder.path() / "lib").string()});
+  ASSERT_EQ(emit.how, "exit status 0") << emit.output;
+  EXPECT_THAT(emit.output, HasSubstr(": mine.jsonl:5, "));
+}
+
+TEST(TuneCommand, GoesOnWhereItWasKilled) {
+  const ScratchFolder folder;
+  const std::filesystem::path out = folder.path() / "mine.jsonl";
+  std::vector<std::string> command = words(out, {"--candidates", "5"});
+  command.insert(command.begin(), FOVEA_TEST_PROGRAM);
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    std::vector<char*> arguments;
+    for (std::string& word : command) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  // Until two candidates are lines.
+  for (int looks = 0; looks < 6000; ++looks) {
+    if (std::filesystem::exists(out) && records_of(out).size() >= 2) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  const std::vector<TuningRecord> before = records_of(out);
+  ASSERT_GE(before.size(), 2u);
+  ASSERT_LE(before.size(), 5u);
+
+  const ProgramRun run = run_fovea(words(out, {"--candidates", "5", "--json"}));
+  ASSERT_EQ(run.how, "exit status 0") << run.output;
+  const std::vector<TuningRecord> after = records_of(out);
+  ASSERT_EQ(after.size(), 6u);
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
+  EXPECT_THAT(run.output, HasSubstr("\"effort\": \"final\""));
+}
+
+TEST(TuneCommand, SaysWhatIsNotAllowed) {
+  const ScratchFolder folder;
+  const std::filesystem::path out = folder.path() / "mine.jsonl";
+  for (const auto& [more, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--budget", "5d"}, "allowed is a time such as"},
+           {{"--strategy", "annealing"}, "annealing"},
+           {{"--kv-cache", "int9"}, "int9"},
+           {{"--set", "cap=3"}, "cap"}}) {
+    const ProgramRun run = run_fovea(words(out, more));
+    EXPECT_NE(run.how, "exit status 0") << more[0];
+    EXPECT_THAT(run.output, HasSubstr(said));
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST(TuneCommand, PrintsTheSpaceWithReasons) {
+  const ProgramRun run =
+      run_fovea({"tune", "--variant", "causal", "--target", "x86-avx2", "--space"});
+  EXPECT_EQ(run.how, "exit status 0");
+  EXPECT_THAT(run.output, HasSubstr("key_tile        2 3 4 6 8 12 (default 4): "));
+  EXPECT_THAT(run.output, HasSubstr("fit the registers"));
+}
+
+TEST(DatabaseCommand, ListsMergesExportsComparesAndPrunes) {
+  const ScratchFolder folder;
+  const std::filesystem::path a = folder.path() / "a.jsonl", b = folder.path() / "b.jsonl",
+                              all = folder.path() / "all.jsonl";
+  TuningRecord failed = sample_record("key_tile=1", 0), other = sample_record("key_tile=2", 1.3);
+  failed.status = TrialStatus::Crash, failed.reason = "signal 11";
+  other.kernel = "fovea_prefill__plain__f32__d128__x86_avx2";
+  for (const TuningRecord& r : {sample_record("key_tile=2", 1.1), failed}) append_record(a, r);
+  for (const TuningRecord& r : {sample_record("key_tile=8", 1.2), other}) append_record(b, r);
+  std::ofstream(b, std::ios::app) << "nonsense\n";
+
+  ProgramRun run = run_fovea({"database", "list", a.string(), b.string()});
+  EXPECT_EQ(run.how, "exit status 0");
+  EXPECT_THAT(run.output,
+              HasSubstr("a.jsonl:1: fovea_prefill__plain__f32__d64__x86_avx2, any, 1.100 x"));
+  EXPECT_THAT(run.output, Not(HasSubstr("signal 11")));
+  EXPECT_THAT(run.output, HasSubstr("b.jsonl:3: skipped: "));
+  run = run_fovea({"database", "list", "--all", a.string()});
+  EXPECT_THAT(run.output, HasSubstr("crash: signal 11"));
+
+  run = run_fovea({"database", "merge", all.string(), a.string(), b.string()});
+  EXPECT_EQ(run.how, "exit status 0") << run.output;
+  EXPECT_EQ(records_of(all).size(), 4u);
+  run_fovea({"database", "merge", all.string(), a.string()});
+  EXPECT_EQ(records_of(all).size(), 4u) << "merging twice adds nothing";
+
+  run = run_fovea({"database", "diff", a.string(), b.string()});
+  EXPECT_THAT(run.output, HasSubstr("- 1.100 x  "));
+  EXPECT_THAT(run.output, HasSubstr("+ 1.200 x  "));
+  EXPECT_THAT(run.output, HasSubstr("+ 1.300 x  "));
+  EXPECT_EQ(run_fovea({"database", "diff", a.string(), a.string()}).output, "");
+
+  const std::filesystem::path shipped = folder.path() / "shipped.jsonl";
+  run = run_fovea({"database", "export", shipped.string(), all.string()});
+  EXPECT_EQ(run.how, "exit status 0") << run.output;
+  const std::vector<TuningRecord> kept = records_of(shipped);
+  ASSERT_EQ(kept.size(), 2u);
+  for (const TuningRecord& r : kept) EXPECT_EQ(r.timings[0].seconds, std::vector<double>{0.5});
+
+  run = run_fovea({"database", "prune", all.string()});
+  EXPECT_EQ(run.how, "exit status 0") << run.output;
+  EXPECT_EQ(records_of(all).size(), 2u);
+  EXPECT_NE(run_fovea({"database", "list", "none.jsonl"}).how, "exit status 0");
+}
+
+TEST(DatabaseViews, ASearchWithoutAWinnerIsNotPruned) {
+  TuningRecord tried = sample_record(), decided = sample_record(), screened = sample_record();
+  tried.effort = screened.effort = Effort::Compare;
+  tried.workload.name = "long";
+  EXPECT_EQ(pruned({tried, decided, screened}).size(), 2u);
+}
+
+// The trials of one search; the compiler is one whose links go wrong when asked to.
+class RealTrials : public ::testing::Test {
+ protected:
+  RealTrials() : variants_{Variant("full")} {
+    TrialOptions options;
+    options.build = bench::default_build_options(FOVEA_TEST_COMPILER, "");
+    options.build.cache = cache() / "faulty";
+    options.build.jobs = 2;
+    options.build.limits = {60, 0};
+    options.choice = {spec_.target, spec_.pass, 1, {}};
+    options.limits = {2, size_t{1} << 30};
+    options.build.self = FOVEA_TEST_PROGRAM;
+    ExampleShape shape;
+    shape.heads = shape.kv_heads = 2, shape.q_len = 5, shape.kv_len = 7;
+    shape.d_qk = shape.d_v = 8;
+    trials_ = std::make_unique<KernelTrials>(spec_, variants_, std::vector{shape},
+                                             bench::Settings{}, options);
+    usual_ = default_prefill_schedule(*find_target(spec_.target), variants_[0], Element::F32, 8, 8);
+    trials_->build({usual_.text()});
+  }
+  ~RealTrials() override { unsetenv("FOVEA_TEST_LINK"); }
+
+  // A candidate whose link does this.
+  TrialOutcome candidate(const std::string& link, const std::string& schedule) {
+    setenv("FOVEA_TEST_LINK", link.c_str(), 1);
+    const TrialOutcome outcome =
+        trials_->time(usual_.with(schedule).text(), usual_.text(), Effort::Screen);
+    unsetenv("FOVEA_TEST_LINK");
+    trials_->forget(usual_.with(schedule).text());
+    return outcome;
+  }
+  static std::string library(const char* fault) {
+    return std::string(FOVEA_TEST_FAULTY_DIR) + "/fovea_faulty_" + fault + ".so";
+  }
+
+  KernelSpec spec_{"prefill", "full", "f32", 8, 8, "x86-sse41"};
+  std::vector<Variant> variants_;
+  PrefillCpuSchedule usual_;
+  std::unique_ptr<KernelTrials> trials_;
+};
+
+TEST_F(RealTrials, EveryFaultIsToldAndTheSearchGoesOn) {
+  EXPECT_EQ(candidate(library("wrong"), "key_tile=2").status, TrialStatus::Wrong);
+  EXPECT_EQ(candidate(library("silent"), "key_tile=1").status, TrialStatus::Wrong);
+  EXPECT_EQ(candidate(library("crash"), "key_unroll=2").status, TrialStatus::Crash);
+  EXPECT_EQ(candidate(library("hang"), "key_unroll=1").status, TrialStatus::Timeout);
+  const TrialOutcome fails = candidate("fail", "key_block=64");
+  EXPECT_EQ(fails.status, TrialStatus::Compile);
+  EXPECT_THAT(fails.reason, HasSubstr("on purpose"));
+  EXPECT_EQ(candidate("", "key_block=3").status, TrialStatus::Compile) << "not allowed";
+  const TrialOutcome good = candidate("", "key_block=32");
+  EXPECT_TRUE(good.status == TrialStatus::Ok || good.status == TrialStatus::Slower) << good.reason;
+  EXPECT_GT(good.ratio, 0);
+  EXPECT_LE(good.max_abs_error, good.error_bound);
+}
+
+}  // namespace
+}  // namespace fovea
