@@ -15,8 +15,6 @@ namespace fovea {
 struct ChildLimits {
   double seconds = 0;
   size_t bytes = 0;  // of address space, of each of its processes
-
-  bool any() const { return seconds > 0 || bytes > 0; }
 };
 
 struct ChildJob {

@@ -39,7 +39,7 @@ struct PlannedKernel {
   KernelSchedule schedule;
   // "default", or the entry of a tuning file; with " and --schedule …" what takes its place.
   std::string schedule_from = "default";
-  KernelFacts facts;          // known after compilation
+  KernelFacts facts;  // known after compilation
 };
 
 // Everything that decides the code of a kernel except its symbol. Equal texts, equal code: what

@@ -161,6 +161,22 @@ class Search {
     return r;
   }
 
+  // Timed once more, against the default; what loses in one shape is no winner.
+  TuningRecord final_of(const std::string& schedule) {
+    if (const TuningRecord* stored = known(schedule, Effort::Final)) return *stored;
+    TuningRecord r = timed(schedule, usual_, 1, Effort::Final);
+    if (r.status == TrialStatus::Ok && schedule != usual_ &&
+        (r.speedup <= 1 || least_ratio_ < least_ratio_of_winner)) {
+      r.status = TrialStatus::Slower;
+      r.reason = fmt::format("{:.3f} x the default in one shape", least_ratio_);
+    }
+    return r;
+  }
+
+  void write_once(const TuningRecord& r) {
+    if (!known(r.schedule, r.effort)) append_record(request_.file, r);
+  }
+
   TuneResult finish() {
     std::stable_sort(compared_.begin(), compared_.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -172,19 +188,31 @@ class Search {
     }
     if (request_.interrupted()) return {state_, true, {}};
     if (!last.empty()) runner_.build(last);
-    std::optional<TuningRecord> best;
+    std::vector<TuningRecord> finals;
     for (const std::string& schedule : last) {
       if (request_.interrupted()) return {state_, true, {}};
-      const TuningRecord r = timed(schedule, usual_, 1, Effort::Final);
-      const bool wins =
-          r.status == TrialStatus::Ok && r.speedup > 1 && least_ratio_ >= least_ratio_of_winner;
-      if (wins && (!best || r.speedup > best->speedup)) best = r;
+      finals.push_back(final_of(schedule));
       state_.seconds = seconds();
-      request_.tried(state_, r);
+      request_.tried(state_, finals.back());
     }
-    if (!best) best = timed(usual_, usual_, 1, Effort::Final);
-    append_record(request_.file, *best);
-    state_.best = best->speedup, state_.best_schedule = best->schedule;
+    const auto worse = [](const TuningRecord& a, const TuningRecord& b) {
+      const bool a_wins = a.status == TrialStatus::Ok, b_wins = b.status == TrialStatus::Ok;
+      return a_wins != b_wins ? b_wins : a.speedup < b.speedup;
+    };
+    const auto first = std::max_element(finals.begin(), finals.end(), worse);
+    const bool found = first != finals.end() && first->status == TrialStatus::Ok;
+    const TuningRecord best = found ? *first : final_of(usual_);
+    for (TuningRecord& r : finals) {
+      if (r.schedule == best.schedule) continue;
+      if (r.status == TrialStatus::Ok) {
+        r.status = TrialStatus::Slower;
+        r.reason = fmt::format("the winner is {:.3f} x the default", best.speedup);
+      }
+      write_once(r);
+    }
+    // Last: without it the search has not ended.
+    write_once(best);
+    state_.best = best.speedup, state_.best_schedule = best.schedule;
     state_.seconds = seconds();
     return {state_, false, best};
   }

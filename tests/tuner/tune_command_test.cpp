@@ -55,7 +55,7 @@ TEST(TuneCommand, WritesEveryCandidateAndAWinnerThatEmitTakes) {
   EXPECT_THAT(run.output, HasSubstr("[4/"));
   EXPECT_THAT(run.output, HasSubstr(" x the default: "));
   const std::vector<TuningRecord> all = records_of(out);
-  ASSERT_EQ(all.size(), 5u);
+  ASSERT_GE(all.size(), 5u);
   for (const TuningRecord& r : all) {
     EXPECT_EQ(r.kernel, "fovea_prefill__full__f32__d8__x86_sse41");
     EXPECT_EQ(r.workload.shapes, std::vector<std::string>{"b=1,hq=2,hkv=2,sq=5,skv=7,d=8"});
@@ -74,7 +74,7 @@ TEST(TuneCommand, WritesEveryCandidateAndAWinnerThatEmitTakes) {
                                      "x86-sse41", "--head-dim", "8", "--pass", "prefill", "--tuned",
                                      out.string(), "--out", (folder.path() / "lib").string()});
   ASSERT_EQ(emit.how, "exit status 0") << emit.output;
-  EXPECT_THAT(emit.output, HasSubstr(": mine.jsonl:5, "));
+  EXPECT_THAT(emit.output, HasSubstr(": mine.jsonl:" + std::to_string(all.size()) + ", "));
 }
 
 TEST(TuneCommand, GoesOnWhereItWasKilled) {
@@ -100,12 +100,14 @@ TEST(TuneCommand, GoesOnWhereItWasKilled) {
   waitpid(pid, nullptr, 0);
   const std::vector<TuningRecord> before = records_of(out);
   ASSERT_GE(before.size(), 2u);
-  ASSERT_LE(before.size(), 5u);
 
   const ProgramRun run = run_fovea(words(out, {"--candidates", "5", "--json"}));
   ASSERT_EQ(run.how, "exit status 0") << run.output;
   const std::vector<TuningRecord> after = records_of(out);
-  ASSERT_EQ(after.size(), 6u);
+  ASSERT_GE(after.size(), 6u);
+  size_t searched = 0;
+  for (const TuningRecord& r : after) searched += r.effort == Effort::Final ? 0 : 1;
+  EXPECT_EQ(searched, 5u);
   for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
   EXPECT_THAT(run.output, HasSubstr("\"effort\": \"final\""));
 }

@@ -104,12 +104,17 @@ TEST_F(Tuner, EveryCandidateIsALineWithItsOutcome) {
   const TuneResult result = tune(space(), kernels, request());
   ASSERT_TRUE(result.winner);
   const std::vector<TuningRecord> all = records();
-  // All but the winner's, which comes last.
-  ASSERT_EQ(all.size(), kernels.timed.size() + 1);
+  // Then come those of the final, the winner's last.
+  ASSERT_GT(all.size(), kernels.timed.size());
+  ASSERT_LE(all.size(), kernels.timed.size() + 3);
+  for (size_t i = kernels.timed.size(); i < all.size(); ++i) {
+    EXPECT_EQ(all[i].effort, Effort::Final);
+    EXPECT_EQ(all[i].status, i + 1 == all.size() ? TrialStatus::Ok : TrialStatus::Slower);
+  }
   EXPECT_EQ(all.back().schedule, result.winner->schedule);
   EXPECT_EQ(all.back().effort, Effort::Final);
   std::set<TrialStatus> statuses;
-  for (size_t i = 0; i + 1 < all.size(); ++i) {
+  for (size_t i = 0; i < kernels.timed.size(); ++i) {
     const TuningRecord& r = all[i];
     EXPECT_EQ(r.schedule, kernels.timed[i].first);
     EXPECT_EQ(r.effort, kernels.timed[i].second);
@@ -139,7 +144,7 @@ TEST_F(Tuner, TheWinnerRunsAndIsAsMuchFasterAsItIs) {
   EXPECT_EQ(w.incumbent, usual);
   EXPECT_NEAR(w.speedup, FakeKernels::seconds(usual) / FakeKernels::seconds(w.schedule), 1e-9);
   for (const TuningRecord& r : records()) {
-    if (r.status != TrialStatus::Ok) continue;
+    if (r.status != TrialStatus::Ok || r.effort == Effort::Final) continue;
     if (r.effort == Effort::Compare) {
       EXPECT_GE(FakeKernels::seconds(r.schedule), FakeKernels::seconds(w.schedule) * (1 - 1e-9));
     }
@@ -184,16 +189,27 @@ TEST_F(Tuner, OfAKilledProcessOnlyTheUnfinishedLineIsTriedAgain) {
   TuneRequest r = request();
   r.budget.candidates = 12;
   tune(space(), first, r);
-  // Its last line but one, half written; that of the winner was never begun.
+  // The last candidate's line half written, those of the final not begun.
   const std::vector<TuningRecord> all = records();
   std::ofstream out(file(), std::ios::trunc);
-  for (size_t i = 0; i + 2 < all.size(); ++i) out << record_line(all[i]) << '\n';
-  out << record_line(all[all.size() - 2]).substr(0, 100);
+  for (size_t i = 0; i < 11; ++i) out << record_line(all[i]) << '\n';
+  out << record_line(all[11]).substr(0, 100);
   out.close();
   const TuneResult result = tune(space(), second, r);
   ASSERT_EQ(second.timed.size(), 1u);
   EXPECT_EQ(second.timed[0], first.timed.back());
   EXPECT_EQ(result.state.resumed, 11u);
+}
+
+TEST_F(Tuner, ASearchThatHasEndedIsReadBack) {
+  FakeKernels first, second;
+  TuneRequest r = request();
+  const TuneResult once = tune(space(), first, r);
+  const size_t lines = records().size();
+  const TuneResult again = tune(space(), second, r);
+  EXPECT_TRUE(second.timed.empty());
+  EXPECT_EQ(again.winner->schedule, once.winner->schedule);
+  EXPECT_EQ(records().size(), lines);
 }
 
 TEST_F(Tuner, LinesOfAnotherEnvironmentOrWorkloadAreNotTakenForItsOwn) {
