@@ -7,6 +7,18 @@
 #include "generators/emit/library_spec.h"
 
 namespace fovea {
+namespace {
+
+// A kernel serves calls of every shape: what was tuned for short or for long ones alone comes after
+// what was tuned for both.
+bool comes_before(const TuningRecord& a, const TuningRecord& b) {
+  const auto is_narrow = [](const TuningRecord& r) {
+    return r.workload.name == "short" || r.workload.name == "long";
+  };
+  return is_narrow(a) != is_narrow(b) ? is_narrow(b) : a.speedup > b.speedup;
+}
+
+}  // namespace
 
 std::string hard_mismatch(const TuningRecord& record, const KernelSpec& spec,
                           const Variant& variant) {
@@ -52,7 +64,7 @@ std::optional<TunedChoice> TunedSchedules::find(const KernelSpec& spec, const Va
       if (r.kernel != name || r.effort != Effort::Final || r.status != TrialStatus::Ok) continue;
       if (const std::string why = hard_mismatch(r, spec, variant); !why.empty()) {
         refused.push_back(fmt::format("{}: not used: {}", stored.place(), why));
-      } else if (!best || r.speedup >= best->record.speedup) {
+      } else if (!best || !comes_before(best->record, r)) {
         best = &stored;  // of equal ones the last: it is the newest
       }
     }

@@ -27,8 +27,9 @@ std::string hard_mismatch(const TuningRecord& record, const KernelSpec& spec,
 // What is otherwise not as it was; times may differ, results do not. Empty: nothing.
 std::string soft_mismatch(const TuningRecord& record, const TuningEnvironment& now);
 
-// Files in their order: what an earlier one holds for a kernel wins, and within a file what was
-// the most over the default. Nothing of the machine this runs on decides.
+// Files in their order: what an earlier one holds for a kernel wins; within a file what was tuned
+// for calls of every kind before what was tuned for short or long ones alone, and then what was the
+// most over the default. Nothing of the machine this runs on decides.
 class TunedSchedules {
  public:
   // Throws std::runtime_error: a file cannot be read. Lines that do not read are problems.

@@ -130,6 +130,19 @@ std::vector<KernelSpec> asked_kernels(const TuneArguments& a,
   return specs;
 }
 
+// Settings that no chosen variant has are mistakes, not settings of others.
+void refuse_unknown_settings(const TuneArguments& a, const std::vector<KernelSpec>& specs,
+                             const std::vector<Variant>& declared) {
+  for (const auto& [name, value] : bench::parse_settings(a.settings)) {
+    const bool known = std::any_of(specs.begin(), specs.end(), [&](const KernelSpec& spec) {
+      return find_variant(declared, spec.variant).find_parameter(name) != nullptr;
+    });
+    if (!known)
+      throw std::invalid_argument(
+          fmt::format("--set '{}={}': no chosen variant has a parameter '{}'", name, value, name));
+  }
+}
+
 void print_space(const KernelSpec& spec, const ScheduleSpace& space) {
   fmt::print("{}: {} schedules\n", kernel_name(spec), space.size());
   for (size_t i = 0; i < space.parameters().size(); ++i) {
@@ -225,6 +238,8 @@ void run_tune(const TuneArguments& a) {
       print_space(spec, schedule_space(spec, find_variant(declared, spec.variant)));
     return;
   }
+  refuse_unknown_settings(a, specs, declared);
+  if (!a.budget.empty()) parse_duration(a.budget);  // before anything is compiled
   const TuningEnvironment environment = this_environment();
   nlohmann::ordered_json winners = nlohmann::ordered_json::array();
   signal(SIGINT, interrupt);

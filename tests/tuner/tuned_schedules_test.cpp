@@ -61,6 +61,14 @@ TEST_F(TunedFiles, TheEntryThatWasTheMostOverTheDefaultIsTaken) {
   EXPECT_EQ(k.schedule_from, "a.jsonl:2, amd-zen4, 1.200 x the default");
 }
 
+TEST_F(TunedFiles, WhatWasTunedForShortCallsAloneComesLast) {
+  TuningRecord narrow = sample_record("key_tile=8", 1.4);
+  narrow.workload.name = "short";
+  EXPECT_THAT(planned({write("a.jsonl", {narrow})}).schedule_from, HasSubstr("a.jsonl:1"));
+  const auto file = write("b.jsonl", {narrow, sample_record("key_tile=2", 1.05), narrow});
+  EXPECT_THAT(planned({file}).schedule_from, HasSubstr("b.jsonl:2"));
+}
+
 TEST_F(TunedFiles, AnEarlierFileWinsOverALaterOne) {
   const auto own = write("own.jsonl", {sample_record("key_tile=2", 1.05)});
   const auto shipped = write("shipped.jsonl", {sample_record("key_tile=8", 1.2)});
