@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fovea::test {
 
-// Sums over the innermost loops that hold a multiply-add (mulps on SSE, which has none).
+// Sums over the innermost loops that hold a multiply-add (mulps on SSE, which has none; fmla on
+// Arm).
 struct HotLoops {
   int64_t loops = 0;
   int64_t instructions = 0;
@@ -21,6 +23,14 @@ struct HotLoops {
 
 // The text is that of llvm-objdump -d --no-show-raw-insn.
 HotLoops hot_loops(const std::string& disassembly);
+
+// One of those loops, for an assembler: all of it, and its multiply-adds alone. Of Arm; jumps lead
+// nowhere.
+struct LoopText {
+  HotLoops counts;
+  std::string all, multiply_adds;
+};
+std::vector<LoopText> loop_texts(const std::string& disassembly);
 
 }  // namespace fovea::test
 

@@ -52,5 +52,42 @@ TEST(HotLoops, NoneInTextWithoutInstructions) {
   EXPECT_EQ(hot_loops("kernel.o: file format elf64-x86-64\n").loops, 0);
 }
 
+constexpr const char* arm_disassembly = R"(
+kernel.o:	file format elf64-littleaarch64
+
+0000000000000000 <kernel>:
+       0: stp	q8, q9, [sp, #0x20]
+       4: ldr	q26, [x15]
+       8: ldr	q1, [sp, #0x10]
+       c: ldr	q2, [sp, x3]
+      10: ldr	x3, [sp, #0x8]
+      14: fmla	v25.4s, v10.4s, v26.s[0]
+      18: fmls	v24.4s, v10.4s, v26.s[1]
+      1c: tbz	w3, #0x1, 0x30 <kernel+0x30>
+      20: b.ne	0x4 <kernel+0x4>
+      24: fmla	v1.4s, v2.4s, v3.4s
+      28: str	q1, [sp]
+      2c: cbnz	x1, 0x24 <kernel+0x24>
+      30: ret
+)";
+
+TEST(HotLoops, OfArm) {
+  const HotLoops sums = hot_loops(arm_disassembly);
+  EXPECT_EQ(sums.loops, 2);
+  EXPECT_EQ(sums.instructions, 8 + 3);
+  EXPECT_EQ(sums.multiply_adds, 2 + 1);
+  EXPECT_EQ(sums.spills, 1 + 1);
+  EXPECT_EQ(sums.masked_multiply_adds, 0);
+}
+
+TEST(HotLoops, AsTextForAnAssembler) {
+  const std::vector<LoopText> loops = loop_texts(arm_disassembly);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].counts.multiply_adds, 2);
+  EXPECT_EQ(loops[0].multiply_adds,
+            "fmla v25.4s, v10.4s, v26.s[0]\nfmls v24.4s, v10.4s, v26.s[1]\n");
+  EXPECT_EQ(loops[1].all, "fmla v1.4s, v2.4s, v3.4s\nstr q1, [sp]\ncbnz x1, #0\n");
+}
+
 }  // namespace
 }  // namespace fovea::test

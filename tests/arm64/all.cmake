@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tests/kernels has for x86: every variant in every type and pass, all kinds of head sizes and caches.
+set(catalogue ${FOVEA_CATALOGUE_SOURCES})
+list(FILTER catalogue EXCLUDE REGEX "/presets/")
+set(test_variants ${kernels}/test_variants.cpp ${kernels}/piece_variants.cpp ${kernels}/bank/variants.cpp)
+library(prefill kernels VARIANTS ${catalogue} ${test_variants} PASSES prefill HEAD_DIMS 64)
+library(prefill dims VARIANTS full causal PASSES prefill
+  HEAD_DIMS 1 2/3 5 8 16 33/17 40/24 32 80 96 128 128/256 192/128 256 576/512 1024)
+library(prefill bank VARIANTS full PASSES prefill HEAD_DIMS 3 7 11 15 17 33 48 65 127 129)
+library(prefill slices VARIANTS ${kernels}/slice_variants.cpp PASSES prefill HEAD_DIMS 6/5 48 96/64)
+library(prefill half VARIANTS ${catalogue} DTYPES f16 bf16 PASSES prefill HEAD_DIMS 64)
+library(prefill half_dims VARIANTS full DTYPES f16 bf16 PASSES prefill HEAD_DIMS 1 3 8 33/17 128)
+library(decode kernels VARIANTS ${catalogue} ${test_variants} PASSES decode HEAD_DIMS 64)
+library(decode dims VARIANTS full causal PASSES decode HEAD_DIMS 1 2/3 5 8 33/17 40/24 80 128 192/128 576/512)
+library(decode slices VARIANTS ${kernels}/slice_variants.cpp PASSES decode HEAD_DIMS 6/5 48 96/64)
+library(decode half VARIANTS ${catalogue} DTYPES f16 bf16 PASSES decode HEAD_DIMS 64)
+library(cache kernels VARIANTS ${catalogue} PASSES decode CACHES same HEAD_DIMS 64)
+library(cache core VARIANTS full causal causal_window rope_half CACHES none same int8 int4 e4m3 e5m2 HEAD_DIMS 64)
+library(cache half VARIANTS causal DTYPES f16 bf16 CACHES same int8 HEAD_DIMS 96)
+library(cache odd VARIANTS causal_window DTYPES f16 CACHES same HEAD_DIMS 16 48 59)
