@@ -133,6 +133,10 @@ size_t fovea_cpu_features(char* text, size_t capacity) {
   return ask(Task::CpuFeatures, [](SharedCopy&) {}, text, capacity).size;
 }
 
+int32_t fovea_default_threads(void) {
+  return static_cast<int32_t>(ask(Task::DefaultThreads, [](SharedCopy&) {}).size);
+}
+
 const char* fovea_last_message(void) { return last_message.c_str(); }
 
 }  // extern "C"

@@ -20,7 +20,16 @@ constexpr size_t message_size = size_t{64} << 20;
 // File descriptors of the worker.
 constexpr int worker_socket = 3, worker_memory = 4;
 
-enum class Task : int32_t { Run, Workspace, Explain, Append, Merge, EnableTargets, CpuFeatures };
+enum class Task : int32_t {
+  Run,
+  Workspace,
+  Explain,
+  Append,
+  Merge,
+  EnableTargets,
+  CpuFeatures,
+  DefaultThreads
+};
 
 // Memory that has come into being, or is gone, since the last message.
 struct MemoryChange {

@@ -68,6 +68,9 @@ void answer(SharedMessage& m) {
     case Task::CpuFeatures:
       m.size = fovea_cpu_features(m.text, m.capacity);
       return;
+    case Task::DefaultThreads:
+      m.size = static_cast<size_t>(fovea_default_threads());
+      return;
   }
   std::snprintf(m.last_message, sizeof(m.last_message), "%s", fovea_last_message());
 }
