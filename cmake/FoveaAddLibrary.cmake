@@ -4,7 +4,8 @@
 #   VARIANTS  <source.cpp | catalogue name>…     sources with FOVEA_VARIANT, or names of shipped variants
 #   [TARGETS   x86-sse41 x86-avx2 x86-avx512     default: every target of the architecture built for that is for one of DTYPES
 #              x86-avx512-bf16-intel x86-avx512-bf16-amd     these two hold kernels of bf16 only
-#              arm64-neon arm64-neon-fp16]                   the second one kernels of f16 only
+#              arm64-neon arm64-neon-fp16                    the second one kernels of f16 only
+#              opencl cuda-sm70 cuda-sm80 cuda-sm86]         devices, beside targets of x86 only and never by default
 #   [DTYPES    f32 f16 bf16]                     default: f32
 #   [HEAD_DIMS 64 192/128]                       d_qk or d_qk/d_v; default: 64 128
 #   [PASSES    prefill decode]                   default: prefill decode

@@ -8,6 +8,7 @@
 
 #include "generators/describe/bound_parameters.h"
 #include "generators/schedules/prefill_cpu.h"
+#include "generators/schedules/prefill_gpu.h"
 
 namespace fovea {
 namespace {
@@ -74,9 +75,15 @@ Description describe(const Variant& variant, const TargetRow& target, const Pict
   const ExampleParameters example(variant, shape);
   const ParameterValues values = values_of(example, scalars);
   d.parameters = described(variant, values);
-  const PrefillCpuSchedule schedule = default_prefill_schedule(
-      target, variant, Element::F32, static_cast<int>(shape.d_qk), static_cast<int>(shape.d_v));
-  d.status = tile_status(variant, schedule.block_rows(), schedule.key_block);
+  const int d_qk = static_cast<int>(shape.d_qk), d_v = static_cast<int>(shape.d_v);
+  if (target.is_device()) {
+    const PrefillGpuSchedule schedule = default_prefill_gpu_schedule(variant, d_qk, d_v);
+    d.status = tile_status(variant, schedule.block_rows(), schedule.key_block());
+  } else {
+    const PrefillCpuSchedule schedule =
+        default_prefill_schedule(target, variant, Element::F32, d_qk, d_v);
+    d.status = tile_status(variant, schedule.block_rows(), schedule.key_block);
+  }
   d.counts = count_tiles(variant, d.status, values, shape);
   return d;
 }

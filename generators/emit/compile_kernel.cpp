@@ -11,6 +11,7 @@
 
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
+#include "generators/lowering/grid_items.h"
 #include "generators/lowering/lane_broadcasts.h"
 #include "generators/lowering/register_tiles.h"
 #include "generators/lowering/transpose_loads.h"
@@ -136,6 +137,86 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   return compiled;
 }
 
+// Bytes of shared memory that a block of threads takes.
+class SharedMemoryMeter : public ir::IRVisitor {
+ public:
+  size_t bytes = 0;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Allocate* op) override {
+    if (op->memory_type == Halide::MemoryType::GPUShared) {
+      const int32_t elements = ir::Allocate::constant_allocation_size(op->extents, op->name);
+      if (elements <= 0)
+        throw std::runtime_error(
+            fmt::format("shared memory of '{}' has no constant size", op->name));
+      bytes += static_cast<size_t>(elements) * static_cast<size_t>(op->type.bytes());
+    }
+    ir::IRVisitor::visit(op);
+  }
+};
+
+// Looks at a statement as it stands between two lowering passes.
+class LookAt : public ir::IRMutator {
+ public:
+  explicit LookAt(ir::IRVisitor& visitor) : visitor_(visitor) {}
+  ir::Stmt mutate(const ir::Stmt& s) override {
+    s.accept(&visitor_);
+    return s;
+  }
+  using ir::IRMutator::mutate;
+
+ private:
+  ir::IRVisitor& visitor_;
+};
+
+Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
+                       const PrefillGpuSchedule& schedule, const std::string& symbol,
+                       const Halide::Target& target) {
+  check(schedule, spec.d_v);
+  const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block());
+  PrefillPipeline pipeline =
+      make_prefill(variant, tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v), status);
+  for (const AttentionState& a : pipeline.states) {
+    // The barriers of a block of threads would stand under flags in shared memory: not tried on any
+    // device yet.
+    if (a.partial.loop.by_status || (pipeline.has_full && a.full.loop.by_status))
+      throw std::invalid_argument(fmt::format(
+          "variant {}: which blocks of keys are visible depends on what tables hold for "
+          "keys; allowed with target {} is a mask of positions and scalars",
+          variant.name(), spec.target));
+  }
+  schedule_prefill(pipeline, schedule);
+  const PrefillInputs& in = pipeline.inputs;
+
+  Halide::Pipeline halide(pipeline.outputs());
+  GridItems::Starts starts = {{in.q.name(), in.q_start.name()},
+                              {in.k.name(), in.k_start.name()},
+                              {in.v.name(), in.v_start.name()}};
+  for (size_t i = 0; i < in.output_starts.size(); ++i) {
+    const std::string part = in.output_starts.size() > 1 ? fmt::format(".{}", i) : "";
+    starts[pipeline.grid.name() + part] = in.output_starts[i].name();
+  }
+  GridItems grid_items(
+      {{in.q_block.name()}, {in.head.name()}, {in.batch.name(), in.sequence.name()}}, starts);
+  SharedMemoryMeter meter;
+  LookAt measure(meter);
+  halide.add_custom_lowering_pass(&grid_items, nullptr);
+  halide.add_custom_lowering_pass(&measure, nullptr);
+  Compiled compiled;
+  compiled.modules.push_back(halide.compile_to_module(in.arguments(), symbol, target,
+                                                      Halide::LinkageType::ExternalPlusArgv));
+  if (meter.bytes > shared_memory_bytes)
+    throw std::runtime_error(
+        fmt::format("a block of threads takes {} bytes of shared memory; allowed is {}",
+                    meter.bytes, shared_memory_bytes));
+  compiled.facts.block_rows = schedule.block_rows();
+  compiled.facts.threads = schedule.row_threads * schedule.key_threads;
+  compiled.facts.shared_bytes = meter.bytes;
+  compiled.facts.tile_fallback = status.fallback;
+  return compiled;
+}
+
 Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
                       const DecodeCpuSchedule& schedule, const std::string& symbol,
                       const Halide::Target& target) {
@@ -208,6 +289,8 @@ Compiled lower(const Variant& variant, const KernelSpec& spec, const KernelSched
                const std::string& symbol, const Halide::Target& target) {
   if (const auto* prefill = std::get_if<PrefillCpuSchedule>(&schedule))
     return lower_prefill(variant, spec, *prefill, symbol, target);
+  if (const auto* prefill = std::get_if<PrefillGpuSchedule>(&schedule))
+    return lower_prefill(variant, spec, *prefill, symbol, target);
   if (const auto* decode = std::get_if<DecodeCpuSchedule>(&schedule))
     return lower_decode(variant, spec, *decode, symbol, target);
   return lower_append(variant, spec, std::get<AppendCpuSchedule>(schedule), symbol, target);
@@ -217,6 +300,11 @@ Compiled lower(const Variant& variant, const KernelSpec& spec, const KernelSched
 
 std::string part_symbol(const std::string& symbol, int rows) {
   return fmt::format("{}_part{}", symbol, rows);
+}
+
+const char* assembly_extension(const TargetRow& target) {
+  if (!target.is_device()) return ".s";
+  return std::string_view(target.architecture) == "cuda" ? ".ptx" : ".cl";
 }
 
 std::string finish_symbol(const std::string& symbol) { return symbol + "_finish"; }
@@ -235,7 +323,13 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
       {Halide::OutputFileType::object, object_path}};
   const std::filesystem::path folder = std::filesystem::path(object_path).parent_path();
   const std::string stem = (folder / kernel_name(spec)).string();
-  if (by_products.assembly) files[Halide::OutputFileType::assembly] = stem + ".s";
+  if (by_products.assembly) {
+    if (row->is_device()) {
+      files[Halide::OutputFileType::device_code] = stem + assembly_extension(*row);
+    } else {
+      files[Halide::OutputFileType::assembly] = stem + assembly_extension(*row);
+    }
+  }
   if (by_products.statement) files[Halide::OutputFileType::stmt] = stem + ".stmt";
   if (compiled.modules.size() == 1) {
     compiled.modules[0].compile(files);

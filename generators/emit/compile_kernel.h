@@ -21,6 +21,8 @@ struct KernelFacts {
   size_t scratch_bytes = 0;   // heap storage of one call of any of its functions, every piece
                               // rounded up to scratch_alignment
   std::string tile_fallback;  // TileStatus::fallback
+  int threads = 0;            // of a device: of a block
+  size_t shared_bytes = 0;    // and the shared memory that they take
 
   // Decode; see fovea_decode_info.
   std::vector<int> tile_rows;
@@ -37,10 +39,13 @@ std::string part_symbol(const std::string& symbol, int rows);
 std::string finish_symbol(const std::string& symbol);
 std::string range_symbol(const std::string& symbol);
 
-// Files for people, written beside the object under the kernel's name: none by default.
+// Files for people, written beside the object under the kernel's name: none by default. Of a device
+// the assembly is the program that the driver gets.
 struct ByProducts {
   bool assembly = false, statement = false;  // .s, .stmt
 };
+
+const char* assembly_extension(const TargetRow& target);
 
 // Compiles the kernel under the symbol `symbol` (of a decode kernel: its functions under symbols
 // made from it) into object_path. Throws Halide::Error,

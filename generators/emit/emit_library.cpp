@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "generators/emit/child_process.h"
 #include "generators/emit/files.h"
@@ -19,6 +20,22 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+// What kernels call, and the functions of the runtime that serve them (registry.h). Renamed before
+// Halide's own runtime is linked, which has functions of some of these names.
+constexpr std::pair<const char*, const char*> renamed_symbols[] = {
+    {"halide_malloc", "fovea_scratch_allocate"},
+    {"halide_free", "fovea_scratch_release"},
+    {"halide_copy_to_device", "fovea_device_copy_to_device"},
+    {"halide_cuda_device_interface", "fovea_cuda_device_interface"},
+    {"halide_cuda_initialize_kernels", "fovea_cuda_initialize_kernels"},
+    {"halide_cuda_finalize_kernels", "fovea_cuda_finalize_kernels"},
+    {"halide_cuda_run", "fovea_cuda_run"},
+    {"halide_opencl_device_interface", "fovea_opencl_device_interface"},
+    {"halide_opencl_initialize_kernels", "fovea_opencl_initialize_kernels"},
+    {"halide_opencl_finalize_kernels", "fovea_opencl_finalize_kernels"},
+    {"halide_opencl_run", "fovea_opencl_run"},
+};
 
 fs::path kernel_file(const EmitOptions& options, const PlannedKernel& k, const char* extension) {
   return options.out / "kernels" / (kernel_name(k.spec) + extension);
@@ -44,7 +61,9 @@ std::string compiler_identity(const EmitOptions& options) {
 bool reuse(PlannedKernel& k, const std::string& identity, const EmitOptions& options) {
   const fs::path facts = kernel_file(options, k, ".json");
   if (!fs::exists(facts) || !fs::exists(kernel_file(options, k, ".o"))) return false;
-  if (options.by_products.assembly && !fs::exists(kernel_file(options, k, ".s"))) return false;
+  if (options.by_products.assembly &&
+      !fs::exists(kernel_file(options, k, assembly_extension(*find_target(k.spec.target)))))
+    return false;
   if (options.by_products.statement && !fs::exists(kernel_file(options, k, ".stmt"))) return false;
   try {
     const Json json = Json::parse(read_file(facts));
@@ -52,6 +71,8 @@ bool reuse(PlannedKernel& k, const std::string& identity, const EmitOptions& opt
     k.facts.block_rows = json.at("block_rows").get<int>();
     k.facts.scratch_bytes = json.at("scratch_bytes").get<size_t>();
     k.facts.tile_fallback = json.at("tile_fallback").get<std::string>();
+    k.facts.threads = json.at("threads").get<int>();
+    k.facts.shared_bytes = json.at("shared_bytes").get<size_t>();
     k.facts.tile_rows = json.at("tile_rows").get<std::vector<int>>();
     k.facts.key_block = json.at("key_block").get<int>();
     k.facts.chunk_blocks = json.at("chunk_blocks").get<int>();
@@ -131,7 +152,7 @@ void remove_leftovers(const LibraryPlan& plan, const EmitOptions& options) {
 // A program of binutils that works on objects of the targets, by its usual name.
 std::string binutils_program(const LibraryPlan& plan, const std::string& given, const char* name) {
   if (!given.empty()) return given;
-  const std::string architecture = plan.targets.front()->architecture;
+  const std::string architecture = plan.targets.front()->host();
   if (architecture == host_architecture()) return name;
   return (architecture == "arm64" ? "aarch64-linux-gnu-" : "x86_64-linux-gnu-") + std::string(name);
 }
@@ -175,9 +196,13 @@ void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
                                      Halide::Target(generic.os, generic.arch, generic.bits));
   const fs::path linked = options.out / "linked.tmp.o";
   run_program(link, log);
-  run_program({objcopy, "--redefine-sym", "halide_malloc=fovea_scratch_allocate", "--redefine-sym",
-               "halide_free=fovea_scratch_release", kernels.string()},
-              log);
+  std::vector<std::string> rename = {objcopy};
+  for (const auto& [halide, fovea] : renamed_symbols) {
+    rename.emplace_back("--redefine-sym");
+    rename.push_back(fmt::format("{}={}", halide, fovea));
+  }
+  rename.push_back(kernels.string());
+  run_program(rename, log);
   // Without section groups: those of the runtime would be dropped in all generated libraries of a
   // program but the first one, whose copies are local by then.
   run_program({objcopy, "--remove-section=.group", runtime.string()}, log);
@@ -207,6 +232,8 @@ void emit_kernel(const LibraryPlan& plan, const PlannedKernel& k, const std::str
                      {"block_rows", facts.block_rows},
                      {"scratch_bytes", facts.scratch_bytes},
                      {"tile_fallback", facts.tile_fallback},
+                     {"threads", facts.threads},
+                     {"shared_bytes", facts.shared_bytes},
                      {"tile_rows", facts.tile_rows},
                      {"key_block", facts.key_block},
                      {"chunk_blocks", facts.chunk_blocks},

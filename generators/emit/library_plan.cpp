@@ -25,6 +25,10 @@ constexpr int max_head_dim = 1024;
   throw std::invalid_argument(fmt::format("{} '{}': allowed is {}", field, value, allowed));
 }
 
+bool has(const std::vector<std::string>& values, const char* value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 template <typename T>
 void refuse_duplicates(const std::string& field, std::vector<T> values, auto&& text) {
   std::sort(values.begin(), values.end());
@@ -110,6 +114,12 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
             .with(tuned)
             .with(changes);
     check(s);
+    return s;
+  }
+  if (target.is_device()) {
+    const PrefillGpuSchedule s =
+        default_prefill_gpu_schedule(variant, spec.d_qk, spec.d_v).with(changes);
+    check(s, spec.d_v);
     return s;
   }
   const PrefillCpuSchedule s =
@@ -231,6 +241,15 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
   }
   plan.targets = choose_targets(request.targets, request.dtypes, request.architecture);
   refuse_duplicates("target", request.targets, as_is);
+  for (const TargetRow* target : plan.targets) {
+    if (!target->is_device()) continue;
+    if (!has(request.passes, "prefill"))
+      refuse("pass", fmt::format("{}", fmt::join(request.passes, ", ")),
+             fmt::format("prefill, the one that target {} has", target->name));
+    if (!has(request.caches, "none"))
+      refuse("cache", fmt::format("{}", fmt::join(request.caches, ", ")),
+             fmt::format("none, the one that target {} has", target->name));
+  }
   std::vector<std::pair<int, int>> dims;
   for (const std::string& text : request.head_dims) dims.push_back(parse_head_dims(text));
   refuse_duplicates("head dimension", dims,
@@ -260,6 +279,8 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             if (pass == "append" && cache == "none") continue;
             for (const TargetRow* target : plan.targets) {
               if (!target->is_for(dtype)) continue;
+              // Few rows of a device are computed by prefill as well.
+              if (target->is_device() && (pass != "prefill" || cache != "none")) continue;
               PlannedKernel k;
               k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name, cache};
               k.variant = i;

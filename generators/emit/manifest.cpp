@@ -74,6 +74,10 @@ std::string manifest(const LibraryPlan& plan) {
     row["block_rows"] = k.facts.block_rows;
     row["scratch_bytes"] = k.facts.scratch_bytes;
     row["tile_fallback"] = k.facts.tile_fallback;
+    if (k.facts.threads > 0) {
+      row["threads"] = k.facts.threads;
+      row["shared_bytes"] = k.facts.shared_bytes;
+    }
     root["kernels"].push_back(std::move(row));
   }
   // A summary that is no UTF-8 is no reason to build nothing.

@@ -40,6 +40,10 @@ struct AttentionTiling {
   int key_streams = 1;
 
   CacheKind cache = CacheKind::None;
+  // GPU: a call computes the tiles of many heads and sequences, each by a block of threads. Tensors
+  // have all four axes, and 16-bit elements arrive as integers, because not every GPU language has
+  // the types.
+  bool grid = false;
   int vector_lanes = 1;  // floats of a vector of the target
   // Neighbouring features of rows of `size` that are read at once, at most as many as share a
   // scale.

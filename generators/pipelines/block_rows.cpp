@@ -52,7 +52,10 @@ Expr BlockRows::offset_(const Halide::ImageParam& in, const Func& offsets, const
 
 Expr BlockRows::stored_(const Expr& feature, const Expr& key, const Expr& block_index) const {
   const Halide::ImageParam& in = values_ ? c_.inputs.v : c_.inputs.k;
-  if (!is_cache(c_.tiling.cache)) return in(feature, key_row(c_, block_index, key, clamped_));
+  if (!is_cache(c_.tiling.cache)) {
+    const Expr row = key_row(c_, block_index, key, clamped_);
+    return c_.tiling.grid ? in(feature, row, c_.kv_head(), c_.sequence()) : in(feature, row);
+  }
   const Func& offsets = values_ ? cached_.values.rows.f : cached_.keys.rows.f;
   return slot_entry(in, feature, offset_(in, offsets, key, block_index));
 }
@@ -64,7 +67,8 @@ Expr BlockRows::stored(const Expr& feature, const Expr& key, const Expr& block_i
 }
 
 Expr BlockRows::number(const Expr& feature, const Expr& key, const Expr& block_index) const {
-  if (!is_quantised(c_.tiling.cache)) return widen(stored_(feature, key, block_index));
+  if (!is_quantised(c_.tiling.cache))
+    return widen(stored_(feature, key, block_index), c_.tiling.element);
   const CacheInputs& cache = c_.inputs.cache;
   const int unit = c_.tiling.read_unit(size_);
   const Expr number = quantised_number(cache.kind, feature, unit, [&](const Expr& element) {

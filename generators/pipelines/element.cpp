@@ -22,7 +22,8 @@ Expr word(uint32_t bits) { return Halide::Internal::make_const(Halide::UInt(32),
 Expr bits_of(const Expr& value) { return reinterpret(Halide::UInt(32), value); }
 
 Expr has_f16_instructions() {
-  return Halide::target_has_feature(Target::F16C) || Halide::target_has_feature(Target::ARMFp16);
+  return Halide::target_has_feature(Target::F16C) || Halide::target_has_feature(Target::ARMFp16) ||
+         Halide::target_has_feature(Target::CUDA);
 }
 
 constexpr uint32_t sign_bit = 0x80000000u, f32_infinity = 0x7f800000u;
@@ -84,6 +85,24 @@ Halide::Type stored_type(Element element) {
       break;
   }
   return Float(32);
+}
+
+Halide::Type bits_type(Element element) {
+  return element == Element::F32 ? Float(32) : Halide::UInt(16);
+}
+
+Expr widen(const Expr& stored, Element element) {
+  if (stored.type() != Halide::UInt(16)) return widen(stored);
+  if (element == Element::BF16) return reinterpret(Float(32), cast<uint32_t>(stored) << 16);
+  return select(has_f16_instructions(), cast(Float(32), reinterpret(Float(16), stored)),
+                f16_to_f32(stored));
+}
+
+Expr narrow_to_bits(const Expr& value, Element element) {
+  if (element == Element::F32) return value;
+  if (element == Element::BF16) return cast<uint16_t>(f32_to_bf16(value) >> 16);
+  return select(has_f16_instructions(), reinterpret(Halide::UInt(16), cast(Float(16), value)),
+                f32_to_f16(value));
 }
 
 Expr widen(const Expr& stored) {

@@ -16,13 +16,19 @@ enum class Element { F32, F16, BF16 };
 Element element_of(const std::string& dtype);
 
 Halide::Type stored_type(Element element);
+// The same as an integer for the 16-bit types.
+Halide::Type bits_type(Element element);
 
 // The f32 number that a stored element is; exact, NaN and subnormals included.
 Halide::Expr widen(const Halide::Expr& stored);
+// The same of an element that may have arrived as bits_type(element).
+Halide::Expr widen(const Halide::Expr& stored, Element element);
 
 // The element nearest to an f32 number, ties to even; beyond the largest one infinity, and NaN
 // stays NaN.
 Halide::Expr narrow(const Halide::Expr& value, Element element);
+// As bits_type(element).
+Halide::Expr narrow_to_bits(const Halide::Expr& value, Element element);
 
 // Two bf16 numbers in one 32-bit word, the first in its lower half, as the dot product instructions
 // of x86 and Arm want them.

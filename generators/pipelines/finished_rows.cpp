@@ -73,9 +73,9 @@ FinishedRows finish_rows(const TileContext& c, const std::vector<RowSums>& slice
   const RowLayout layout{{qi, d}, 1, c.tiling.d_v};
   f.output_rows = make_row_chain("output", c.variant.output_steps(), layout, c.binder_at(qi),
                                  [&](std::vector<Expr> at) { return rows(at); });
-  f.out = narrow(
-      f.output_rows.steps.empty() ? Expr(rows(qi, d)) : Expr(f.output_rows.steps.back().row(qi, d)),
-      c.tiling.element);
+  const Expr out =
+      f.output_rows.steps.empty() ? Expr(rows(qi, d)) : Expr(f.output_rows.steps.back().row(qi, d));
+  f.out = c.tiling.grid ? narrow_to_bits(out, c.tiling.element) : narrow(out, c.tiling.element);
 
   const Expr sum = slices[0].sum, sum_bits = Halide::reinterpret<int32_t>(sum);
   const Expr empty = sum_bits == 0;

@@ -36,11 +36,11 @@ std::vector<Halide::Parameter> make_parameters(const Variant& variant,
 
 KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& tiling,
                                 int q_dimensions) {
-  const Halide::Type type = stored_type(tiling.element);
-  const Halide::Type key_type = stored_type(tiling.element, tiling.cache);
+  const Halide::Type type = tiling.grid ? bits_type(tiling.element) : stored_type(tiling.element);
+  const Halide::Type key_type = tiling.grid ? type : stored_type(tiling.element, tiling.cache);
   const auto rows = [&](const char* name) {
     return is_cache(tiling.cache) ? make_slots(key_type, name)
-                                  : Halide::ImageParam(key_type, 2, name);
+                                  : Halide::ImageParam(key_type, tiling.grid ? 4 : 2, name);
   };
   KernelInputs in{Halide::ImageParam(type, q_dimensions, "query_in"),
                   rows("key_in"),

@@ -26,8 +26,8 @@ RowChain make_rows(const TileContext& c, const std::string& name,
                         [&](std::vector<Expr> at) { return rows.number(at[0], at[1], at[2]); });
 }
 
-// Narrow rows as a chain of one step: every element is needed once for each vector of query rows,
-// and is widened once.
+// Rows as a chain of one step: every element is needed once for each vector of query rows, and is
+// widened, or fetched, once.
 RowChain widened_rows(const std::string& name, const BlockRows& rows) {
   RowStep step;
   step.row = Func(name);
@@ -125,7 +125,8 @@ class KeyBlockBuilder {
                  bool pairs) const {
     const std::string name = what + ("_" + name_);
     if (!transforms.empty()) return make_rows(c_, name, transforms, rows);
-    if (pairs || !rows.is_narrow()) return {};
+    // Of a grid they are what a block of threads shares.
+    if (pairs || (!rows.is_narrow() && !c_.tiling.grid)) return {};
     return widened_rows(name, rows);
   }
 
@@ -222,7 +223,7 @@ class KeyBlockBuilder {
 
   void build_sum_() {
     s_.sum_keys = keys_("sum_keys");
-    s_.sum = func_("sum");
+    s_.sum = func_(c_.tiling.grid ? "weights_sum" : "sum");
     s_.sum(qi, block) = 0.0f;
     const Expr weight = s_.weight(qi, s_.sum_keys, block);
     s_.sum(qi, block) += masked_ ? Halide::select(c_.is_visible(weight), weight, 0.0f) : weight;
@@ -243,7 +244,10 @@ class KeyBlockBuilder {
     // they have to be added one by one.
     const bool pairs = c_.tiling.dot_pairs && !partial_;
     const BlockRows rows = BlockRows::of_values(c_, partial_, s_.cached);
-    s_.values = rows_("values", c_.value_steps(), rows, pairs);
+    // Halide computes the producers of a Func in the order of their names, and shared memory is
+    // dealt out in that order: values of a grid after the weights, in the place of the scores, and
+    // only then the sum, which would take that place for a few numbers.
+    s_.values = rows_(c_.tiling.grid ? "weighted_values" : "values", c_.value_steps(), rows, pairs);
     s_.weighted = func_("weighted");
     s_.weighted(qi, d, block) = 0.0f;
     const Expr before = s_.weighted(qi, d, block);
@@ -265,7 +269,8 @@ class KeyBlockBuilder {
       // Of a ring nobody sees what it has given up.
       const bool some_seen =
           !is_cache(c_.tiling.cache) && !ir::is_const_zero(ir::simplify(full.first <= full.last));
-      if (masked_ && c_.tiling.feature_lanes == 0 && some_seen) {
+      // A thread has few rows: three loops cost it more than the questions they save.
+      if (masked_ && c_.tiling.feature_lanes == 0 && some_seen && !c_.tiling.grid) {
         s_.seen_value_keys = keys_("seen_value_keys", full);
         s_.weighted(qi, d, block) = after(s_.seen_value_keys);
         // Before and behind them; the two parts must not overlap where there are none.

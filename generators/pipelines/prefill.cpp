@@ -16,6 +16,7 @@ using namespace tile_vars;
 using Halide::Expr;
 using Halide::Func;
 using Halide::RDom;
+using Halide::Type;
 
 class PrefillBuilder {
  public:
@@ -43,10 +44,7 @@ class PrefillBuilder {
 
  private:
   void build_query_() {
-    const PrefillInputs& in = p_.inputs;
-    const auto stored = [&](std::vector<Expr> at) {
-      return widen(in.q(at[1], Halide::min(at[0], in.q.dim(1).extent() - 1)));
-    };
+    const auto stored = [&](std::vector<Expr> at) { return c_.query(at[1], at[0]); };
     p_.query = make_query_rows(c_, p_.queries, stored);
   }
 
@@ -115,6 +113,10 @@ class PrefillBuilder {
     }
     FinishedRows& f = p_.finished;
     f = finish_rows(c_, sums);
+    if (p_.tiling.grid) {
+      build_grid_();
+      return;
+    }
     p_.out = Func("out");
     p_.out(d, qi) = f.out;
     const auto of_row = [](const char* name, const Expr& value) {
@@ -126,6 +128,32 @@ class PrefillBuilder {
     if (f.row_max.defined()) p_.row_max = of_row("row_max", f.row_max);
     if (f.row_sum.defined()) p_.row_sum = of_row("row_sum", f.row_sum);
     if (c_.variant.returns(Output::Probabilities)) build_probabilities_();
+  }
+
+  void build_grid_() {
+    const FinishedRows& f = p_.finished;
+    const Halide::Var row("row"), head("head"), sequence("sequence");
+    const Expr of_tile = row - p_.inputs.q_block * p_.tiling.item_rows;
+    std::vector<Expr> values = {still_used_(f.out)};
+    for (const Expr& e : {f.lse, f.row_max, f.row_sum}) {
+      if (e.defined()) values.push_back(e);
+    }
+    for (Expr& e : values) e = ir::substitute(qi.name(), of_tile, e);
+    p_.grid = Func("grid");
+    p_.grid(d, row, head, sequence) =
+        values.size() > 1 ? Halide::Tuple(values) : Halide::Tuple(values[0]);
+  }
+
+  // Halide gives memory that blocks of threads share to another Func after the last use of the
+  // first one, and does not see that a loop around both comes back to it. What is used inside the
+  // loops over blocks is therefore used once more after them, under a condition that never holds.
+  Expr still_used_(const Expr& value) {
+    const Type type = value.type();
+    Expr sum = Halide::cast(type, 0);
+    if (Func f = p_.query.scaled; f.defined())
+      sum += Halide::cast(type, Halide::reinterpret<int32_t>(f(qi, 0)));
+    for (EntryBounds& e : c_.row_entries) sum += Halide::cast(type, e.both()[0] + e.both()[1]);
+    return Halide::select(p_.inputs.q_len < 0, sum, value);
   }
 
   void build_probabilities_() {
@@ -181,11 +209,36 @@ class PrefillBuilder {
 }  // namespace
 
 PrefillInputs make_prefill_inputs(const Variant& variant, const AttentionTiling& tiling) {
-  return {make_kernel_inputs(variant, tiling, 2), Halide::Param<int>("q_block"),
-          Halide::Param<int>("head")};
+  PrefillInputs in{make_kernel_inputs(variant, tiling, tiling.grid ? 4 : 2),
+                   Halide::Param<int>("q_block"),
+                   Halide::Param<int>("head"),
+                   Halide::Param<int>("heads_per_kv"),
+                   Halide::Param<int>("sequence"),
+                   Halide::Param<int64_t>("query_start"),
+                   Halide::Param<int64_t>("key_start"),
+                   Halide::Param<int64_t>("value_start"),
+                   {}};
+  if (!tiling.grid) return in;
+  in.output_starts.emplace_back("out_start");
+  for (const auto& [output, name] : {std::pair{Output::Lse, "lse_start"},
+                                     {Output::RowMax, "row_max_start"},
+                                     {Output::RowSum, "row_sum_start"}}) {
+    if (variant.returns(output)) in.output_starts.emplace_back(name);
+  }
+  return in;
+}
+
+std::vector<Halide::Argument> PrefillInputs::grid_arguments() const {
+  std::vector<Halide::Argument> all = {q,        k,        v,     q_start,      k_start,
+                                       v_start,  q_block,  head,  heads_per_kv, batch,
+                                       sequence, q_offset, q_len, kv_len,       scale};
+  append_parameters(parameters, all);
+  for (const Halide::Param<int64_t>& start : output_starts) all.push_back(start);
+  return all;
 }
 
 std::vector<Halide::Argument> PrefillInputs::arguments() const {
+  if (q.dimensions() == 4) return grid_arguments();
   std::vector<Halide::Argument> all = {q,      k,     v,    q_block, q_offset, q_len,
                                        kv_len, batch, head, kv_head, scale};
   cache.append_to(all);
@@ -194,6 +247,7 @@ std::vector<Halide::Argument> PrefillInputs::arguments() const {
 }
 
 std::vector<Halide::Func> PrefillPipeline::outputs() const {
+  if (grid.defined()) return {grid};
   std::vector<Func> all = {out};
   for (const Func& f : {lse, row_max, row_sum, probabilities}) {
     if (f.defined()) all.push_back(f);

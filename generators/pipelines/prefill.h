@@ -18,7 +18,14 @@ namespace fovea {
 struct PrefillInputs : KernelInputs {
   Halide::Param<int> q_block, head;
 
+  // Of a grid. q_block, head, batch and sequence are those of its first tile; elements are
+  // addressed from the start of a tensor's memory on.
+  Halide::Param<int> heads_per_kv, sequence;
+  Halide::Param<int64_t> q_start, k_start, v_start;
+  std::vector<Halide::Param<int64_t>> output_starts;  // in the order of the outputs
+
   std::vector<Halide::Argument> arguments() const;
+  std::vector<Halide::Argument> grid_arguments() const;
 };
 
 PrefillInputs make_prefill_inputs(const Variant& variant, const AttentionTiling& tiling);
@@ -45,6 +52,9 @@ struct PrefillPipeline {
   FinishedRows finished;
   Halide::Func out;                    // (d, qi)
   Halide::Func lse, row_max, row_sum;  // (qi), each undefined unless the variant returns it
+  // Instead of all of these, of a grid: (d, row, head, sequence), a tuple of out and the numbers of
+  // rows, which then are stored once for each feature, to one place.
+  Halide::Func grid;
 
   // Probabilities, if the variant returns them: every key is scored once more.
   RowChain inspected_keys;                           // (d, j, block)

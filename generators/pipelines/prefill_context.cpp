@@ -15,6 +15,7 @@ using Halide::RDom;
 PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const TileStatus& s,
                                const PrefillInputs& in)
     : TileContext(v, t, s, in, separate_diagonals(v.score_chain())),
+      in_(in),
       head_(in.head),
       first_row_(in.q_block * t.item_rows),
       q_first_(in.q_offset + in.q_block * t.item_rows) {
@@ -22,9 +23,26 @@ PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const
     if (b.of_keys) continue;
     const RDom rows(0, tiling.block_rows, "tile_rows");
     // Rows past the end repeat the last one.
-    const Expr row = Halide::min(rows, inputs.q.dim(1).extent() - 1);
+    const Expr row = Halide::min(rows, last_row());
     row_entries.push_back(reduce_entry(b, "_rows", {}, rows, binder_at(row).mutate(b.entry)));
   }
+}
+
+Expr PrefillContext::kv_head() const {
+  return tiling.grid ? head_ / in_.heads_per_kv : Expr(in_.kv_head);
+}
+
+Expr PrefillContext::sequence() const { return in_.sequence; }
+
+Expr PrefillContext::last_row() const {
+  return tiling.grid ? in_.q_len - 1 - first_row_ : in_.q.dim(1).extent() - 1;
+}
+
+Expr PrefillContext::query(const Expr& feature, const Expr& row_of_tile) const {
+  const Expr row = Halide::min(row_of_tile, last_row());
+  return widen(
+      tiling.grid ? in_.q(feature, first_row_ + row, head_, sequence()) : in_.q(feature, row),
+      tiling.element);
 }
 
 RowPlace PrefillContext::place(const Expr& row_of_tile) const {

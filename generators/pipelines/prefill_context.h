@@ -18,11 +18,19 @@ class PrefillContext : public TileContext {
   Halide::Expr tile_condition(const Halide::Expr& condition, Rows rows, const Halide::Expr& k_block,
                               const Halide::Expr& key) const override;
   BindDeclaration binder() const override;
+  Halide::Expr kv_head() const override;
+  Halide::Expr sequence() const override;
+
+  // The last row of the sequence, as a row of the tile.
+  Halide::Expr last_row() const;
+  // Query row `row_of_tile` of the tile, whose features are `feature`, in f32.
+  Halide::Expr query(const Halide::Expr& feature, const Halide::Expr& row_of_tile) const;
 
   // Bounds over the rows of the tile of the mask's table entries that depend on the query.
   std::vector<EntryBounds> row_entries;
 
  private:
+  const PrefillInputs& in_;
   Halide::Expr head_, first_row_, q_first_;
 };
 

@@ -55,7 +55,7 @@ BindDeclaration TileContext::binder() const {
   }
   BindDeclaration b(parameters);
   b.bind("batch", inputs.batch)
-      .bind("kv_head", inputs.kv_head)
+      .bind("kv_head", kv_head())
       .bind("q_len", inputs.q_len)
       .bind("kv_len", inputs.kv_len);
   return b;

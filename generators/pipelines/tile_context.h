@@ -49,6 +49,10 @@ class TileContext {
 
   virtual RowPlace place(const Halide::Expr& row_of_tile) const = 0;
 
+  virtual Halide::Expr kv_head() const { return inputs.kv_head; }
+  // Which sequence of k and v, where those hold several.
+  virtual Halide::Expr sequence() const { return 0; }
+
   // A condition of the tile status for one key block, and for `key` if it is given: whether it
   // holds for the tile, which a condition on what is visible does if it does for every row, and a
   // condition on what is live if it does for any row.

@@ -9,10 +9,12 @@
 #include "generators/schedules/append_cpu.h"
 #include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/prefill_cpu.h"
+#include "generators/schedules/prefill_gpu.h"
 
 namespace fovea {
 
-using KernelSchedule = std::variant<PrefillCpuSchedule, DecodeCpuSchedule, AppendCpuSchedule>;
+using KernelSchedule =
+    std::variant<PrefillCpuSchedule, DecodeCpuSchedule, AppendCpuSchedule, PrefillGpuSchedule>;
 
 inline std::string text_of(const KernelSchedule& schedule) {
   return std::visit([](const auto& s) { return s.text(); }, schedule);

@@ -10,6 +10,7 @@
 #include "generators/schedules/append_cpu.h"
 #include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/prefill_cpu.h"
+#include "generators/schedules/prefill_gpu.h"
 
 namespace fovea {
 namespace {
@@ -48,6 +49,16 @@ constexpr Field<DecodeCpuSchedule> decode_fields[] = {
 constexpr Field<AppendCpuSchedule> append_fields[] = {
     {"lanes", &AppendCpuSchedule::lanes},
     {"block_rows", &AppendCpuSchedule::block_rows},
+};
+
+constexpr Field<PrefillGpuSchedule> prefill_gpu_fields[] = {
+    {"row_threads", &PrefillGpuSchedule::row_threads},
+    {"row_tile", &PrefillGpuSchedule::row_tile},
+    {"key_threads", &PrefillGpuSchedule::key_threads},
+    {"key_tile", &PrefillGpuSchedule::key_tile},
+    {"feature_group", &PrefillGpuSchedule::feature_group},
+    {"stage_keys", nullptr, &PrefillGpuSchedule::stage_keys},
+    {"stage_values", nullptr, &PrefillGpuSchedule::stage_values},
 };
 
 template <typename Schedule>
@@ -123,6 +134,14 @@ std::string AppendCpuSchedule::text() const {
 
 AppendCpuSchedule AppendCpuSchedule::with(const std::string& text) const {
   return changed_by<AppendCpuSchedule>(*this, append_fields, text);
+}
+
+std::string PrefillGpuSchedule::text() const {
+  return text_of<PrefillGpuSchedule>(*this, prefill_gpu_fields);
+}
+
+PrefillGpuSchedule PrefillGpuSchedule::with(const std::string& text) const {
+  return changed_by<PrefillGpuSchedule>(*this, prefill_gpu_fields, text);
 }
 
 }  // namespace fovea

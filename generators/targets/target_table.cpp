@@ -52,8 +52,20 @@ const CompilerFacts x86_avx512_bf16_amd_facts = {
 // in f16; what else that level adds serves no other type.
 const CompilerFacts arm64_neon_facts = {"arm-64-linux", 16, 32, every_dtype, "qemu-user"};
 const CompilerFacts arm64_neon_fp16_facts = {"arm-64-linux-arm_fp16", 16, 32, {"f16"}, "qemu-user"};
+// Devices: the host's part is baseline code. Vectors are what one thread loads at once.
+const CompilerFacts opencl_facts = {"x86-64-linux-opencl", 16, 32, every_dtype, "PoCL"};
+const CompilerFacts cuda_sm70_facts = {"x86-64-linux-cuda-cuda_capability_70", 16, 255, every_dtype,
+                                       "compiled and inspected; run where a GPU is"};
+const CompilerFacts cuda_sm80_facts = {"x86-64-linux-cuda-cuda_capability_80", 16, 255, every_dtype,
+                                       "compiled and inspected; run where a GPU is"};
+const CompilerFacts cuda_sm86_facts = {"x86-64-linux-cuda-cuda_capability_86", 16, 255, every_dtype,
+                                       "compiled and inspected; run where a GPU is"};
 
 const std::map<std::string, CompilerFacts> facts_by_symbol = {
+    {"OPENCL", opencl_facts},
+    {"CUDA_SM70", cuda_sm70_facts},
+    {"CUDA_SM80", cuda_sm80_facts},
+    {"CUDA_SM86", cuda_sm86_facts},
     {"X86_SSE41", x86_sse41_facts},
     {"X86_AVX2", x86_avx2_facts},
     {"X86_AVX512", x86_avx512_facts},
@@ -97,6 +109,10 @@ bool TargetRow::is_for(const std::string& dtype) const {
   return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
 }
 
+bool TargetRow::is_device() const { return Halide::Target(halide).has_gpu_feature(); }
+
+const char* TargetRow::host() const { return is_device() ? "x86" : architecture; }
+
 std::span<const char* const> dtype_names() { return all_dtypes; }
 
 const char* host_architecture() {
@@ -110,6 +126,7 @@ const char* host_architecture() {
 std::vector<const char*> architectures() {
   std::vector<const char*> all;
   for (const TargetRow& row : target_table()) {
+    if (row.is_device()) continue;
     const auto same = [&](const char* a) { return std::strcmp(a, row.architecture) == 0; };
     if (std::none_of(all.begin(), all.end(), same)) all.push_back(row.architecture);
   }
@@ -139,11 +156,11 @@ std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& nam
       throw std::invalid_argument(
           fmt::format("target '{}': allowed is one of {}", name, fmt::join(known, ", ")));
     }
-    if (wanted.empty()) wanted = row->architecture;
-    if (wanted != row->architecture) {
+    if (wanted.empty()) wanted = row->host();
+    if (wanted != row->host()) {
       throw std::invalid_argument(
           fmt::format("target '{}' is for {}: allowed are targets of one architecture, here {}",
-                      name, row->architecture, wanted));
+                      name, row->host(), wanted));
     }
     if (!is_asked_for(*row)) {
       throw std::invalid_argument(

@@ -24,6 +24,10 @@ struct TargetRow {
   const char* tested_by;
 
   bool is_for(const std::string& dtype) const;
+  // A GPU behind a driver: no part of a library unless it is named.
+  bool is_device() const;
+  // The architecture of the code that the host runs.
+  const char* host() const;
 };
 
 // Element types of kernels, as in DTYPES.
@@ -37,7 +41,7 @@ const TargetRow* find_target(const std::string& name);
 // Of the machine that this program was built for.
 const char* host_architecture();
 
-// Of all rows, each once.
+// Of all rows of CPUs, each once.
 std::vector<const char*> architectures();
 
 // The rows of these names in their order, or, without any name, every row of the architecture that

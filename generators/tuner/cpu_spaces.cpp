@@ -182,6 +182,9 @@ ScheduleSpace schedule_space(const KernelSpec& spec, const Variant& variant) {
   const TargetRow* target = find_target(spec.target);
   if (!target) throw std::invalid_argument(fmt::format("unknown target '{}'", spec.target));
   const Element element = element_of(spec.dtype);
+  if (target->is_device())
+    throw std::invalid_argument(
+        fmt::format("target '{}': allowed is one of a CPU; devices have no search", spec.target));
   const CacheKind cache = cache_kind_of(spec.cache);
   const int slice = spec.d_qk / variant.slice_count();
   const bool pairs = element == Element::BF16 && !is_quantised(cache) &&

@@ -156,6 +156,8 @@ fovea_status check_append(const fovea_library_info& library, int32_t variant,
   Problem& problem = append->problem;
   fovea_status status = complete("append", given, kFirstAppendSize, sizeof(fovea_append), &call);
   if (status == FOVEA_OK) status = check_exec(library, call.exec, capabilities, &problem.exec);
+  if (status == FOVEA_OK)
+    status = check_device(library, problem.exec, nullptr, capabilities, &problem.request);
   if (status == FOVEA_OK && call.cache != nullptr) {
     status = complete("cache", call.cache, kFirstCacheSize, sizeof(fovea_cache), &problem.cache);
   }
@@ -168,7 +170,8 @@ fovea_status check_append(const fovea_library_info& library, int32_t variant,
                      call.k_new.dtype,
                      cache_kind_of(call.k.dtype, call.k_new.dtype),
                      call.k_new.extent[kFeature],
-                     call.v_new.extent[kFeature]};
+                     call.v_new.extent[kFeature],
+                     problem.request.device};
   problem.call.k = call.k;
   problem.call.v = call.v;
   problem.call.q_len = call.new_len;

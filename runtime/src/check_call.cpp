@@ -94,7 +94,37 @@ fovea_status check_exec(const fovea_library_info& library, const fovea_exec* giv
     return fail(FOVEA_INVALID_ARGUMENT, "exec.allocator->%s is NULL: set both allocate and release",
                 allocator->allocate == nullptr ? "allocate" : "release");
   }
-  return check_stream(*exec);
+  return FOVEA_OK;
+}
+
+fovea_status check_device(const fovea_library_info& library, const fovea_exec& exec,
+                          const void* memory, Capabilities* capabilities, Request* request) {
+  if (exec.device != FOVEA_DEVICE_CPU && exec.device != FOVEA_DEVICE_CUDA &&
+      exec.device != FOVEA_DEVICE_OPENCL) {
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "exec.device = %d: allowed: FOVEA_DEVICE_CPU, FOVEA_DEVICE_CUDA, "
+                "FOVEA_DEVICE_OPENCL",
+                static_cast<int>(exec.device));
+  }
+  request->device = exec.device;
+  const char* forced = capabilities->forced_target;
+  const fovea_device of_target =
+      forced != nullptr ? device_of(target_architecture(library, forced)) : FOVEA_DEVICE_CPU;
+  if (exec.device == FOVEA_DEVICE_CPU && of_target != FOVEA_DEVICE_CPU) {
+    if (exec.host_tensors == 0) {
+      return fail(FOVEA_INVALID_ARGUMENT,
+                  "exec.device is FOVEA_DEVICE_CPU: %s = \"%.64s\" computes on device %s; set "
+                  "exec.device and give it memory of the device, or exec.host_tensors = 1, which "
+                  "copies",
+                  capabilities->forced_by, forced, device_name(of_target));
+    }
+    request->device = of_target;
+  }
+  if (request->device == FOVEA_DEVICE_CPU) return check_stream(exec);
+  if (capabilities->device.text[0] == '\0')
+    driver_of(request->device)
+        .describe(exec.stream, exec.host_tensors != 0 ? nullptr : memory, &capabilities->device);
+  return FOVEA_OK;
 }
 
 fovea_status check_threads(const fovea_exec& exec) {
@@ -107,7 +137,7 @@ fovea_status check_threads(const fovea_exec& exec) {
 fovea_status check_stream(const fovea_exec& exec) {
   if (exec.stream == nullptr) return FOVEA_OK;
   return fail(FOVEA_INVALID_ARGUMENT,
-              "exec.stream = %p: must be NULL, every target of this library is a CPU", exec.stream);
+              "exec.stream = %p: must be NULL where exec.device is FOVEA_DEVICE_CPU", exec.stream);
 }
 
 fovea_status check_library(const fovea_library_info* library, int32_t variant) {
@@ -158,6 +188,9 @@ fovea_status check_call(const fovea_library_info& library, int32_t variant, cons
     if (status != FOVEA_OK) return status;
   }
   status = check_exec(library, problem->call.exec, capabilities, &problem->exec);
+  if (status == FOVEA_OK)
+    status =
+        check_device(library, problem->exec, problem->call.q.data, capabilities, &problem->request);
   if (status == FOVEA_OK) status = check_pass(problem);
   if (status != FOVEA_OK) return status;
   status = check_tensors(problem);

@@ -102,6 +102,21 @@ fovea_status check_shapes(const Problem& problem) {
   return FOVEA_OK;
 }
 
+// Objects of an OpenCL device begin with their tensors, so two tensors share memory exactly if they
+// are one object.
+fovea_status check_objects(const fovea_call& call) {
+  const struct {
+    const char* name;
+    const void* data;
+  } inputs[] = {{"k", call.k.data}, {"v", call.v.data}};
+  for (const auto& input : inputs) {
+    if (call.out.data == nullptr || call.out.data != input.data) continue;
+    return fail(FOVEA_INVALID_ARGUMENT, "out.data = %p: is %s.data as well", call.out.data,
+                input.name);
+  }
+  return FOVEA_OK;
+}
+
 // Whatever is wrong with them: check_lengths sees to that.
 int64_t largest_kv_len(const Problem& problem) {
   int64_t largest = 0;
@@ -170,7 +185,8 @@ fovea_status check_tensors(Problem* problem) {
   const bool no_rows = problem->batch == 0 || problem->q_heads == 0 || problem->q_rows == 0;
   problem->nothing_to_do = no_rows || (problem->d_v == 0 && !wants_extra);
   status = check_shapes(*problem);
-  return status != FOVEA_OK ? status : check_overlaps(fields);
+  if (status != FOVEA_OK) return status;
+  return problem->has_opencl_memory() ? check_objects(call) : check_overlaps(fields);
 }
 
 }  // namespace fovea::detail

@@ -27,6 +27,10 @@ struct Problem {
   float scale;
   bool nothing_to_do;  // no output element exists
 
+  // Tensors whose addresses mean nothing to the host.
+  bool has_opencl_memory() const {
+    return request.device == FOVEA_DEVICE_OPENCL && exec.host_tensors == 0;
+  }
   bool is_ragged() const { return ragged.cu_q != nullptr; }
   bool has_cache() const { return request.cache != FOVEA_CACHE_NONE; }
   bool has_pages() const { return cache.block_table != nullptr; }
@@ -52,6 +56,9 @@ fovea_status complete(const char* name, const void* from, size_t first_size, siz
 // forced target by its own.
 fovea_status check_exec(const fovea_library_info& library, const fovea_exec* given,
                         Capabilities* capabilities, fovea_exec* exec);
+// Where the call is computed: sets request->device, and of capabilities what is known of it.
+fovea_status check_device(const fovea_library_info& library, const fovea_exec& exec,
+                          const void* memory, Capabilities* capabilities, Request* request);
 // The settings of exec that every entry point looks at.
 fovea_status check_threads(const fovea_exec& exec);
 fovea_status check_stream(const fovea_exec& exec);

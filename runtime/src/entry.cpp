@@ -3,6 +3,7 @@
 #include "append.h"
 #include "checks.h"
 #include "explain.h"
+#include "gpu/device_call.h"
 #include "prepare.h"
 
 using namespace fovea::detail;
@@ -14,10 +15,14 @@ extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int
   fovea_status status =
       prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
   if (status != FOVEA_OK) return status;
-  status = check_parameters(ready.problem, outputs_of(ready.problem.call), params);
+  const Outputs outputs =
+      ready.problem.has_opencl_memory() ? Outputs() : outputs_of(ready.problem.call);
+  status = check_parameters(ready.problem, outputs, params);
   if (status != FOVEA_OK) return status;
   status = check_workspace(ready.problem, ready.plan.bytes);
   if (status != FOVEA_OK || ready.problem.nothing_to_do) return status;
+  if (ready.problem.request.device != FOVEA_DEVICE_CPU)
+    return run_on_device(ready.problem, params, *ready.kernels[FOVEA_PREFILL]);
   return run_call(ready.problem, params, ready.kernels, ready.plan);
 }
 

@@ -45,6 +45,11 @@ void append_choice(Text* text, const fovea_library_info& library, const Preparat
   }
   text->append("; ");
   append_pass(text, ready, kernel.pass);
+  if (ready.problem.request.device != FOVEA_DEVICE_CPU) {
+    text->append("; on %s%s)\n", capabilities.device.text,
+                 ready.problem.exec.host_tensors != 0 ? ", tensors are copied" : "");
+    return;
+  }
   text->append("; up to %" PRId32 " threads, workspace %zu bytes)\n", ready.plan.workers,
                ready.plan.bytes);
 }
@@ -56,6 +61,16 @@ Request request_for(const Preparation& ready, const fovea_kernel_info& kernel) {
     if (chosen != nullptr && chosen->pass == kernel.pass) request.pass = kernel.pass;
   }
   return request;
+}
+
+// Of a kernel for a device that the call does not ask for: what there is of it on this machine.
+void append_device(Text* text, const fovea_library_info& library, const fovea_kernel_info& kernel,
+                   const Request& request) {
+  const fovea_device device = device_of(library.targets[kernel.target].architecture);
+  if (device == FOVEA_DEVICE_CPU || device == request.device) return;
+  DeviceFacts facts;
+  driver_of(device).describe(nullptr, nullptr, &facts);
+  text->append("; here: %s", facts.text);
 }
 
 void append_candidate(Text* text, const fovea_library_info& library,
@@ -80,6 +95,7 @@ void append_candidate(Text* text, const fovea_library_info& library,
   } else {
     text->append("refused, ");
     append_refusal(*text, library, kernel, request, ready.capabilities);
+    append_device(text, library, kernel, request);
     text->append("\n");
   }
 }

@@ -9,6 +9,7 @@
 #include "cpu_detect.h"
 #include "cpu_family.h"
 #include "decode.h"
+#include "gpu/device_call.h"
 #include "targets.h"
 
 namespace fovea::detail {
@@ -16,8 +17,13 @@ namespace fovea::detail {
 Capabilities present_capabilities() {
   const char* forced = getenv("FOVEA_TARGET");
   if (forced != nullptr && forced[0] == '\0') forced = nullptr;
-  return {cpu_architecture(), cpu_features(), cpu_family(),
-          enabled_targets(),  forced,         "FOVEA_TARGET"};
+  return {cpu_architecture(),
+          cpu_features(),
+          cpu_family(),
+          enabled_targets(),
+          forced,
+          "FOVEA_TARGET",
+          {}};
 }
 
 namespace {
@@ -141,7 +147,9 @@ fovea_status prepare(const fovea_library_info* library, int32_t variant, const f
   status = check_call(*library, variant, call, &preparation->capabilities, problem);
   if (status != FOVEA_OK || problem->nothing_to_do) return status;
   status = choose_kernels(*library, preparation);
-  if (status == FOVEA_OK)
+  const bool on_device = problem->request.device != FOVEA_DEVICE_CPU;
+  if (status == FOVEA_OK && on_device) status = check_device_call(*problem);
+  if (status == FOVEA_OK && !on_device)
     status = plan_call(*problem, preparation->kernels, default_threads, &preparation->plan);
   if (status != FOVEA_OK) forget_kernels(preparation);
   return status;

@@ -102,6 +102,13 @@ Verdict judge(const fovea_library_info& library, const fovea_kernel_info& kernel
     return {Refusal::kNotForced, 0};
   }
   if (!target_enabled(capabilities.enabled_targets, target.name)) return {Refusal::kDisabled, 0};
+  const fovea_device device = device_of(target.architecture);
+  if (device != request.device) return {Refusal::kDevice, 0};
+  if (device != FOVEA_DEVICE_CPU) {
+    if (!capabilities.device.is_usable) return {Refusal::kNoDevice, 0};
+    const uint64_t missing = target.needed_features & ~capabilities.device.features;
+    return {missing != 0 ? Refusal::kCpu : Refusal::kNone, missing};
+  }
   // Features of different architectures share one word, so an empty set of needs must not pass
   // everywhere.
   if (strcmp(target.architecture, capabilities.architecture) != 0)
@@ -159,8 +166,21 @@ void append_refusal(Text& text, const fovea_library_info& library, const fovea_k
       text.append("is for %s, this machine is %s", library.targets[kernel.target].architecture,
                   capabilities.architecture);
       break;
+    case Refusal::kDevice: {
+      const fovea_device device = device_of(library.targets[kernel.target].architecture);
+      text.append("computes on device %s, exec.device is %s", device_name(device),
+                  device_name(request.device));
+      break;
+    }
+    case Refusal::kNoDevice:
+      text.append("%s", capabilities.device.text);
+      break;
     case Refusal::kCpu:
-      text.append("CPU lacks ");
+      if (request.device == FOVEA_DEVICE_CPU) {
+        text.append("CPU lacks ");
+      } else {
+        text.append("the device (%s) lacks ", capabilities.device.text);
+      }
       append_feature_names(text, verdict.missing_features, ", ");
       break;
   }

@@ -6,6 +6,7 @@
 #include <fovea/registry.h>
 
 #include "cpu_family.h"
+#include "gpu/device.h"
 #include "message.h"
 
 namespace fovea::detail {
@@ -16,6 +17,7 @@ struct Request {
   fovea_dtype dtype;
   fovea_cache_kind cache;
   int64_t d_qk, d_v;
+  fovea_device device = FOVEA_DEVICE_CPU;  // where tensors are
 };
 
 // All that a choice depends on besides the request. Tests make their own.
@@ -26,6 +28,8 @@ struct Capabilities {
   uint64_t enabled_targets;
   const char* forced_target;  // NULL: none
   const char* forced_by;      // the field or variable that named it
+  // Of the device that the request asks for; not known of others.
+  DeviceFacts device = {};
 };
 
 enum class Refusal {
@@ -36,6 +40,8 @@ enum class Refusal {
   kHeadDims,
   kNotForced,
   kDisabled,
+  kDevice,  // another one than the call's
+  kNoDevice,
   kArchitecture,
   kCpu
 };

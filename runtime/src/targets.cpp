@@ -13,6 +13,11 @@ constexpr const char* kNames[] = {
 #include <fovea/targets.def>
 #undef FOVEA_TARGET_ROW
 };
+constexpr const char* kArchitectures[] = {
+#define FOVEA_TARGET_ROW(symbol, name, architecture, preference, needed) architecture,
+#include <fovea/targets.def>
+#undef FOVEA_TARGET_ROW
+};
 constexpr int kCount = static_cast<int>(sizeof(kNames) / sizeof(kNames[0]));
 // The 64th bit tells "no restriction" from "every known target": a library may bring targets
 // unknown here.
@@ -27,6 +32,14 @@ int known_target(const char* name, size_t length) {
     if (strlen(kNames[row]) == length && memcmp(kNames[row], name, length) == 0) return row;
   }
   return -1;
+}
+
+const char* target_architecture(const fovea_library_info& library, const char* name) {
+  for (int32_t i = 0; i < library.target_count; ++i) {
+    if (strcmp(library.targets[i].name, name) == 0) return library.targets[i].architecture;
+  }
+  const int row = known_target(name, strlen(name));
+  return row >= 0 ? kArchitectures[row] : "unknown";
 }
 
 void append_known_targets(Text& text) {

@@ -13,6 +13,8 @@ constexpr uint64_t kAllTargetsEnabled = ~UINT64_C(0);
 
 // Row of targets.def with this name (the first `length` characters), or -1.
 int known_target(const char* name, size_t length);
+// As in fovea_target_info; of a name that is unknown to both "unknown".
+const char* target_architecture(const fovea_library_info& library, const char* name);
 void append_known_targets(Text& text);  // "x86-sse41, x86-avx2, …"
 
 uint64_t enabled_targets();  // bit i: row i of targets.def may be chosen

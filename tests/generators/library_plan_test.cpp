@@ -199,7 +199,8 @@ TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
             "variant 'casual': allowed is one of the declared: causal, full");
   EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx3"}; }),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
-            "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16");
+            "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16, opencl, "
+            "cuda-sm70, cuda-sm80, cuda-sm86");
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
             "dtype 'int8': allowed is one of f32, f16, bf16");
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"backward"}; }),

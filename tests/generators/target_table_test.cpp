@@ -98,7 +98,20 @@ TEST(TargetTable, KernelTargetsAreComplete) {
                         "context"},
                        {"arm64-neon-fp16",
                         "arm-64-linux-arm_fp16-large_buffers-no_asserts-no_bounds_query-no_"
-                        "runtime-user_context"}}));
+                        "runtime-user_context"},
+                       // The host's part of a device kernel is baseline code.
+                       {"opencl",
+                        "x86-64-linux-large_buffers-no_asserts-no_bounds_query-no_runtime-opencl-"
+                        "user_context"},
+                       {"cuda-sm70",
+                        "x86-64-linux-cuda-cuda_capability_70-large_buffers-no_asserts-no_bounds_"
+                        "query-no_runtime-user_context"},
+                       {"cuda-sm80",
+                        "x86-64-linux-cuda-cuda_capability_80-large_buffers-no_asserts-no_bounds_"
+                        "query-no_runtime-user_context"},
+                       {"cuda-sm86",
+                        "x86-64-linux-cuda-cuda_capability_86-large_buffers-no_asserts-no_bounds_"
+                        "query-no_runtime-user_context"}}));
 }
 
 // What Halide is told to use is what the runtime asks the CPU for.
@@ -124,6 +137,10 @@ TEST(TargetTable, HalideFeaturesAreNeeded) {
     EXPECT_EQ(target.os, T::Linux);
     EXPECT_EQ(target.arch, std::string(row.architecture) == "arm64" ? T::ARM : T::X86);
     EXPECT_EQ(target.bits, 64);
+    if (row.is_device()) {
+      EXPECT_STREQ(row.host(), "x86");
+      continue;
+    }
     EXPECT_EQ(target.natural_vector_size<float>() * 4, row.vector_bytes);
     const uint64_t needed = shared_rows.at(row.symbol).needed;
     // Its vectors are what Halide assumes.
@@ -197,7 +214,8 @@ TEST(TargetTable, ChoiceByNameAndType) {
             "f32, f16");
   EXPECT_EQ(refusal({"x86-avx3"}, {"f32"}),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
-            "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16");
+            "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16, opencl, "
+            "cuda-sm70, cuda-sm80, cuda-sm86");
 }
 
 TEST(TargetTable, ChoiceByArchitecture) {

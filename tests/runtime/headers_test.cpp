@@ -26,7 +26,8 @@ TEST(Headers, CallLayoutOfTheFirstVersion) {
   EXPECT_EQ(detail::kFirstExecSize, 56U);
   EXPECT_EQ(offsetof(fovea_call, row_max), 480U);
   EXPECT_EQ(sizeof(fovea_call), 720U);
-  EXPECT_EQ(sizeof(fovea_exec), 56U);
+  EXPECT_EQ(offsetof(fovea_exec, device), 56U);
+  EXPECT_EQ(sizeof(fovea_exec), 64U);
   EXPECT_EQ(sizeof(fovea_cache), 200U);
   EXPECT_EQ(detail::kFirstCacheSize, 200U);
   EXPECT_EQ(detail::kFirstRaggedSize, sizeof(fovea_ragged));

@@ -66,7 +66,8 @@ TEST_F(Selection, UnknownNameInTheEnvironmentIsAnError) {
   EXPECT_STREQ(
       fovea_last_message(),
       "FOVEA_TARGET = \"x86-avx3\": no such target; allowed: x86-sse41, x86-avx2, x86-avx512, "
-      "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16");
+      "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16, opencl, "
+      "cuda-sm70, cuda-sm80, cuda-sm86");
 }
 
 TEST_F(Selection, ForcedButUnusableIsAnErrorWithTheReason) {

@@ -114,6 +114,7 @@ void Problem::allocate_() {
   exec.size = sizeof(exec);
   exec.threads = s.threads;
   exec.target = kernel_.target().name;
+  exec.host_tensors = kernel_.on_device() ? 1 : 0;
   exec.pass = kernel_.pass_name();
   call.size = sizeof(call);
   call.q = q.view();

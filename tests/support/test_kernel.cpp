@@ -10,6 +10,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "runtime/src/gpu/device.h"
+
 namespace fovea::test {
 namespace {
 
@@ -38,7 +40,11 @@ const Variant& TestKernel::declaration() const {
 }
 
 uint32_t TestKernel::outputs() const {
-  return variant().outputs & ~(decodes() ? uint32_t{FOVEA_OUTPUT_PROBABILITIES} : 0);
+  return variant().outputs & ~(decodes() || on_device() ? uint32_t{FOVEA_OUTPUT_PROBABILITIES} : 0);
+}
+
+bool TestKernel::on_device() const {
+  return detail::device_of(target().architecture) != FOVEA_DEVICE_CPU;
 }
 
 double TestKernel::rounding(double size) const {
@@ -77,6 +83,13 @@ std::vector<TestKernel> kernels_of(const std::string& variant) {
 }
 
 std::string why_not_runnable(const fovea_target_info& target) {
+  if (const fovea_device device = detail::device_of(target.architecture);
+      device != FOVEA_DEVICE_CPU) {
+    detail::DeviceFacts facts = {};
+    detail::driver_of(device).describe(nullptr, nullptr, &facts);
+    const bool fits = facts.is_usable && (target.needed_features & ~facts.features) == 0;
+    return fits ? "" : std::string(target.name) + " cannot run here: " + facts.text;
+  }
   std::string available(1024, '\0');
   available.resize(fovea_cpu_features(available.data(), available.size()));
   available = "," + available + ",";

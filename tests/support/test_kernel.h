@@ -25,6 +25,7 @@ struct TestKernel {
   const fovea_target_info& target() const { return library->targets[info().target]; }
   std::string variant_name() const { return variant().name; }
   fovea_dtype dtype() const { return info().dtype; }  // of q, k, v and out
+  bool on_device() const;                             // tensors are copied there
   bool decodes() const { return info().pass == FOVEA_DECODE; }
   const char* pass_name() const { return decodes() ? "decode" : "prefill"; }
   // Outputs besides the attention that a call may ask of this kernel.

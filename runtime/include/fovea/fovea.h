@@ -151,6 +151,13 @@ typedef struct fovea_allocator {
   void* context;
 } fovea_allocator;
 
+/* Where a call is computed. */
+typedef enum fovea_device {
+  FOVEA_DEVICE_CPU = 0,
+  FOVEA_DEVICE_CUDA = 1,
+  FOVEA_DEVICE_OPENCL = 2
+} fovea_device;
+
 /* How to run a call. Zero-initialise, set size, then only what differs from the default. */
 typedef struct fovea_exec {
   uint32_t size;      /* sizeof(fovea_exec) */
@@ -162,7 +169,20 @@ typedef struct fovea_exec {
   fovea_parallel_for parallel_for;  /* NULL: the library's own pool */
   void* pool;                       /* first argument of parallel_for */
   const fovea_allocator* allocator; /* used only when no workspace is given; NULL: malloc */
-  void* stream;                     /* device targets only; must be NULL on CPU targets */
+  /* NULL on the CPU. CUDA: the cudaStream_t (or CUstream) to run in, NULL is the default stream.
+   * OpenCL: the cl_command_queue to run in. */
+  void* stream;
+
+  /* docs/gpu.md. On a device data of all tensors and tables is its memory: pointers of CUDA, of
+   * OpenCL cl_mem objects whose first element is element (0,0,0,0). Arrays of lengths and offsets,
+   * the call itself and scalar parameters stay with the host, and are read before the call returns.
+   * A call on a device only queues its work: it copies nothing, waits for nothing and allocates
+   * nothing, but loads the driver and compiles the kernel when they are first needed. No kernel of
+   * a device has caches or returns probabilities. */
+  fovea_device device;
+  /* On a device, not 0: tensors and tables are memory of the host. The call takes memory of the
+   * device for all of them, copies in, computes, copies out, and waits. stream may be NULL. */
+  int32_t host_tensors;
 } fovea_exec;
 
 /* One attention call. Zero-initialise, set size. Shapes (B batch, Hq/Hkv heads, Sq/Skv rows):

@@ -116,6 +116,24 @@ typedef struct fovea_target_info {
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
  * Returns 0, or a Halide error code, as all functions of kernels do. */
+/* A prefill kernel of a device computes every row block of `heads` heads of some sequences that
+ * have the same lengths and position, in one launch. Its user context is the call in progress
+ * (runtime/src/gpu/device.h); buffers have device memory, elements of 16 bits are uint16.
+ *    0  user context
+ *    1  q [d_qk, q_len, Hq, sequences], 2  k [d_qk, kv_len, Hkv, sequences], 3  v [d_v, …]
+ *    4  q_start int64, 5  k_start, 6  v_start: the element of the memory at which each begins
+ *    7  q_block int32, 0
+ *    8  head int32, of the first one, in q; outputs have that head first
+ *    9  heads_per_kv int32
+ *   10  batch int32, of the first sequence: what the variant sees
+ *   11  sequence int32, its index in q, k and v; outputs have that sequence first
+ *   12  q_offset int32, 13  q_len, 14  kv_len
+ *   15  scale float
+ *   then every parameter in declaration order
+ *   then int64 the element at which out begins, and each extra output that the variant returns but
+ *        probabilities
+ *   then out [d_v, q_len, heads, sequences], and the extra outputs with the same extents and stride
+ *        0 in dimension 0 */
 /* A kernel with a cache takes as k and v [d, 1, page_size, pages], in FOVEA_CACHE_I4
  * [d / 2 bytes, …], and between `scale` and the parameters
  *    pages int32 [n], pages of the sequence
@@ -241,6 +259,23 @@ typedef struct fovea_scratch {
 } fovea_scratch;
 void* fovea_scratch_allocate(void* scratch, size_t size);
 void fovea_scratch_release(void* scratch, void* memory);
+
+/* Halide's device functions, as kernel objects call them; the generator renames them. */
+const void* fovea_cuda_device_interface(void);
+const void* fovea_opencl_device_interface(void);
+int fovea_device_copy_to_device(void* call, void* buffer, const void* device_interface);
+int fovea_cuda_initialize_kernels(void* call, void** state, const char* source, int32_t size);
+int fovea_opencl_initialize_kernels(void* call, void** state, const char* source, int32_t size);
+void fovea_cuda_finalize_kernels(void* call, void* state);
+void fovea_opencl_finalize_kernels(void* call, void* state);
+int fovea_cuda_run(void* call, void* state, const char* kernel, int32_t blocks_x, int32_t blocks_y,
+                   int32_t blocks_z, int32_t threads_x, int32_t threads_y, int32_t threads_z,
+                   int32_t shared_bytes, const size_t* sizes, void** arguments,
+                   const int8_t* is_buffer);
+int fovea_opencl_run(void* call, void* state, const char* kernel, int32_t blocks_x,
+                     int32_t blocks_y, int32_t blocks_z, int32_t threads_x, int32_t threads_y,
+                     int32_t threads_z, int32_t shared_bytes, const size_t* sizes, void** arguments,
+                     const int8_t* is_buffer);
 
 /* The pool of the one Halide runtime in the library (its halide_do_par_for under a name of our
  * own). */

@@ -1,0 +1,282 @@
+// prefill_gpu.cpp: blocks, threads and storage of the prefill pass on a GPU.
+//
+// Assumes: the pipeline is one of a grid (AttentionTiling::grid); every extent inside a block is a
+// constant; conditions on whole blocks of keys are the same for all threads of a block, so that
+// barriers may stand under them; rows past the last one repeat it and are not stored. State is kept
+// in shared memory, because Halide 21 keeps nothing in registers from one loop over threads to the
+// next. SPDX-License-Identifier: Apache-2.0
+#include "generators/schedules/prefill_gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace fovea {
+namespace {
+
+using Halide::Func;
+using Halide::LoopLevel;
+using Halide::TailStrategy;
+using Halide::Var;
+using Halide::VarOrRVar;
+
+const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"),
+    diagonal("diagonal"), in_chunk("in_chunk"), chunk("chunk"), row("row"), head("head"),
+    sequence("sequence"), tile("tile"), turn("turn"), thread_x("thread_x"), thread_y("thread_y");
+
+// Floats after the keys of a feature: neighbouring threads write neighbouring features, which it
+// moves to different banks, and whole groups of four keys stay whole.
+constexpr int key_padding = 4;
+
+int largest_divisor(int extent, std::initializer_list<int> candidates) {
+  for (const int c : candidates) {
+    if (extent % c == 0) return c;
+  }
+  return 1;
+}
+
+// Every entry of a Func of some of (qi, d, j, …) alone: `points` become one number, the first of
+// them counting fastest, which is dealt out to all threads; for each of its points a thread runs
+// `inner`. What lies around these loops is left as it is.
+void deal_out(Halide::Stage stage, const std::vector<Var>& points,
+              const std::vector<VarOrRVar>& inner, const PrefillGpuSchedule& s) {
+  Var fused = points[0];
+  for (size_t i = 1; i < points.size(); ++i) {
+    const Var next("point_" + std::to_string(i));
+    stage.fuse(fused, points[i], next);
+    fused = next;
+  }
+  const Var rest("rest");
+  stage.split(fused, rest, thread_x, s.key_threads, TailStrategy::GuardWithIf)
+      .split(rest, turn, thread_y, s.row_threads, TailStrategy::GuardWithIf);
+  std::vector<VarOrRVar> order = inner;
+  for (const Var& v : {turn, thread_x, thread_y}) order.emplace_back(v);
+  stage.reorder(order).gpu_threads(thread_x, thread_y);
+}
+
+void share(Func f, const LoopLevel& level, const std::vector<Var>& points,
+           const PrefillGpuSchedule& s) {
+  f.compute_at(level);
+  deal_out(f, points, {}, s);
+}
+
+// Reductions of a chain; its last rows are for the caller, those between are computed where they
+// are used.
+void share_reductions(RowChain& chain, const LoopLevel& level, const Var& of_row, int rows,
+                      bool in_block, const PrefillGpuSchedule& s) {
+  for (RowStep& step : chain.steps) {
+    for (RowStep::Reduction& r : step.reductions) {
+      r.f.bound(of_row, 0, rows);
+      if (in_block) r.f.bound_extent(block, 1);
+      share(r.f, level, {of_row}, s);
+      deal_out(r.f.update(), {of_row}, {r.features.x}, s);
+    }
+  }
+}
+
+void share_key_rows(RowChain& chain, const LoopLevel& level, const PrefillGpuSchedule& s, int size,
+                    bool stage, int padding) {
+  share_reductions(chain, level, j, s.key_block(), true, s);
+  if (!stage) return;
+  Func rows = chain.steps.back().row;
+  rows.bound(d, 0, size).bound(j, 0, s.key_block()).bound_extent(block, 1);
+  if (padding > 0) {
+    // Keys follow each other, so that a thread reads its tile of them at once.
+    rows.reorder_storage(j, d, block).bound_storage(j, s.key_block() + padding);
+  }
+  share(rows, level, {d, j}, s);
+}
+
+// Threads along x have groups of features, along y rows. Levels are told apart by their names
+// alone.
+struct StageLevels {
+  LoopLevel block, thread;
+};
+
+StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
+                                const PrefillGpuSchedule& s) {
+  const std::string suffix = "_" + std::to_string(update);
+  const Var rows("rows" + suffix), groups("groups" + suffix), group_thread("group_thread" + suffix);
+  std::vector<VarOrRVar> order = {qi, groups, group_thread, rows, loop.blocks.x};
+  if (loop.by_status) {
+    order.emplace_back(loop.blocks.y);
+    const LoopLevel level(state, loop.blocks.y);
+    share(loop.status, level, {in_chunk}, s);
+    for (EntryBounds& e : loop.key_entries) {
+      share(e.both, level, {in_chunk}, s);
+      deal_out(e.both.update(), {in_chunk}, {e.range.x}, s);
+    }
+  }
+  state.update(update)
+      .split(qi, rows, qi, s.row_tile)
+      .split(group, groups, group_thread, s.key_threads, TailStrategy::GuardWithIf)
+      .reorder(order)
+      .unroll(qi)
+      .gpu_threads(group_thread, rows)
+      .never_partition_all();
+  return {{state, loop.blocks.x}, {state, groups}};
+}
+
+void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSchedule& p,
+                    const AttentionTiling& t, int slices, bool whole_blocks) {
+  const auto [level, of_thread] = schedule_block_loop(state, update, s.loop, p);
+  share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding);
+  share_key_rows(s.values, level, p, t.d_v, p.stage_values, 0);
+  for (Func f : s.diagonals) {
+    f.bound(diagonal, 0, p.block_rows() + p.key_block()).bound_extent(block, 1);
+    share(f, level, {diagonal}, p);
+  }
+
+  // Products: a tile of a thread in registers.
+  const Var rows("rows"), keys("keys");
+  s.score.compute_at(level)
+      .bound(qi, 0, p.block_rows())
+      .bound(j, 0, p.key_block())
+      .split(qi, rows, qi, p.row_tile)
+      .split(j, keys, j, p.key_tile)
+      .reorder(qi, j, keys, rows)
+      .unroll(qi)
+      .unroll(j)
+      .gpu_threads(keys, rows);
+  s.product.compute_at(s.score, keys).bound_extent(qi, p.row_tile).bound_extent(j, p.key_tile);
+  s.product.unroll(qi).unroll(j);
+  s.product.update().reorder(qi, j, s.features.x).unroll(qi).unroll(j);
+  // Steps of the loop between two branches.
+  const int features = t.d_qk / slices;
+  if (const int steps = largest_divisor(features, {4, 2, 1}); steps > 1)
+    s.product.update().unroll(s.features.x, steps);
+
+  // Of a row: one thread, from key to key.
+  if (s.maximum.defined()) {
+    s.maximum.bound(qi, 0, p.block_rows());
+    share(s.maximum, level, {qi}, p);
+    deal_out(s.maximum.update(), {qi}, {s.max_keys.x}, p);
+  }
+  s.sum.bound(qi, 0, p.block_rows());
+  share(s.sum, level, {qi}, p);
+  deal_out(s.sum.update(), {qi}, {s.sum_keys.x}, p);
+  for (Func f : {s.weight, s.carried}) {
+    if (!f.defined()) continue;
+    f.bound(qi, 0, p.block_rows()).bound(j, 0, p.key_block());
+    share(f, level, {qi, j}, p);
+  }
+
+  // Weighted values: added up in registers, then to the state.
+  s.weighted.compute_at(of_thread).bound_extent(qi, p.row_tile).bound_extent(d, p.feature_group);
+  s.weighted.unroll(qi).unroll(d);
+  s.weighted.update().reorder(qi, d, s.value_keys.x).unroll(qi).unroll(d);
+  // Only where the trip count is known.
+  if (whole_blocks && p.key_block() % 2 == 0) s.weighted.update().unroll(s.value_keys.x, 2);
+
+  for (Func f : {s.product, s.score, s.maximum, s.weight, s.sum, s.carried, s.weighted}) {
+    if (f.defined()) f.bound_extent(block, 1);
+  }
+}
+
+void require_rule(bool holds, const char* name, int value, const std::string& rule) {
+  if (!holds)
+    throw std::invalid_argument(fmt::format("schedule parameter {} is {}: {}", name, value, rule));
+}
+
+}  // namespace
+
+PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v) {
+  PrefillGpuSchedule s;
+  s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
+  const auto bytes = [&] {
+    const int rows = s.block_rows(), keys = s.key_block();
+    const int state =
+        rows * (d_v / s.feature_group) * (s.feature_group + 2) * variant.slice_count();
+    const int key_rows = s.stage_keys ? d_qk * (keys + key_padding) : 0;
+    const int value_rows = s.stage_values ? d_v * keys : 0;
+    // Whole and partly visible blocks each have such tiles; Halide gives scores and weights, but
+    // not always both kinds of blocks, the same places. The rest: sums, bounds and flags.
+    const int numbers = rows * d_qk + state +
+                        2 * (std::max(key_rows, rows * keys) + std::max(value_rows, rows * keys)) +
+                        8 * (rows + keys);
+    return 4 * numbers + 1024;
+  };
+  struct Shape {
+    int row_threads, row_tile, key_threads, key_tile;
+    bool stage_keys, stage_values;
+  };
+  constexpr Shape shapes[] = {{8, 4, 8, 4, true, true},    {8, 4, 8, 3, true, true},
+                              {4, 4, 8, 4, true, true},    {4, 4, 8, 2, true, true},
+                              {4, 4, 8, 2, true, false},   {4, 4, 8, 2, false, false},
+                              {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
+                              {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
+  for (const Shape& shape : shapes) {
+    s.row_threads = shape.row_threads;
+    s.row_tile = shape.row_tile;
+    s.key_threads = shape.key_threads;
+    s.key_tile = shape.key_tile;
+    s.stage_keys = shape.stage_keys;
+    s.stage_values = shape.stage_values;
+    if (bytes() <= shared_memory_bytes) break;
+  }
+  return s;
+}
+
+void check(const PrefillGpuSchedule& s, int d_v) {
+  require_rule(s.row_threads >= 1 && s.row_threads <= 64, "row_threads", s.row_threads, "1 to 64");
+  require_rule(s.key_threads >= 1 && s.key_threads * s.row_threads <= 1024, "key_threads",
+               s.key_threads, "1 and more, with row_threads at most 1024 threads");
+  require_rule(s.row_tile >= 1 && s.row_tile <= 16, "row_tile", s.row_tile, "1 to 16");
+  require_rule(s.key_tile >= 1 && s.key_tile <= 16, "key_tile", s.key_tile, "1 to 16");
+  require_rule(s.feature_group >= 1 && s.feature_group <= 16 && d_v % s.feature_group == 0,
+               "feature_group", s.feature_group,
+               fmt::format("1 to 16 and a divisor of d_v = {}", d_v));
+}
+
+AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, int d_v) {
+  AttentionTiling t;
+  t.element = element;
+  t.d_qk = d_qk;
+  t.d_v = d_v;
+  t.block_rows = t.item_rows = s.block_rows();
+  t.key_block = s.key_block();
+  t.feature_group = s.feature_group;
+  t.grid = true;
+  return t;
+}
+
+void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
+  const int d_qk = p.tiling.d_qk, d_v = p.tiling.d_v;
+  Func out = p.grid;
+  // All outputs have the extents of the first one.
+  const std::vector<Halide::OutputImageParam> buffers = out.output_buffers();
+  for (int axis = 0; axis < 4; ++axis) Halide::OutputImageParam(buffers[0]).dim(axis).set_min(0);
+  Halide::OutputImageParam(buffers[0]).dim(0).set_extent(d_v);
+  for (size_t i = 1; i < buffers.size(); ++i)
+    Halide::OutputImageParam(buffers[i]).dim(0).set_stride(0);
+  out.bound(d, 0, d_v)
+      .split(row, tile, row, s.block_rows(), TailStrategy::GuardWithIf)
+      .reorder(d, row, tile, head, sequence)
+      .gpu_blocks(tile, head, sequence);
+  deal_out(out, {d, row}, {}, s);
+  out.never_partition_all();
+
+  const LoopLevel level(out, tile);
+  share_reductions(p.queries, level, qi, s.block_rows(), false, s);
+  p.query.scaled.bound(qi, 0, s.block_rows()).bound(d, 0, d_qk);
+  share(p.query.scaled, level, {d, qi}, s);
+  for (EntryBounds& e : p.row_entries) e.both.compute_at(level);
+  const auto slices = static_cast<int>(p.states.size());
+  for (AttentionState& a : p.states) {
+    const int slots =
+        s.feature_group + (a.full.maximum.defined() || a.partial.maximum.defined() ? 2 : 1);
+    a.state.bound(qi, 0, s.block_rows())
+        .bound(group, 0, d_v / s.feature_group)
+        .bound(slot, 0, slots)
+        .reorder_storage(group, qi, slot);
+    share(a.state, level, {group, qi, slot}, s);
+    int update = 0;
+    if (p.has_full) schedule_stage(a.state, update++, a.full, s, p.tiling, slices, true);
+    schedule_stage(a.state, update, a.partial, s, p.tiling, slices, false);
+    a.state.never_partition_all();
+  }
+  share_reductions(p.finished.output_rows, level, qi, s.block_rows(), false, s);
+}
+
+}  // namespace fovea

@@ -1,0 +1,295 @@
+// cuda_call_test.cpp: what calls for a CUDA device do with the driver: a fake one, so that order,
+// arguments and errors are seen on machines without a GPU. Each test has a process of its own,
+// because a driver is loaded once. SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <fovea/fovea.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fovea_device_kinds.h"
+#include "tests/devices/fake_cuda.h"
+
+namespace fovea::test {
+namespace {
+
+using testing::HasSubstr;
+
+class CudaCall : public testing::Test {
+ protected:
+  void use_driver(const char* file = FOVEA_FAKE_CUDA) {
+    setenv("FOVEA_CUDA_DRIVER", file, 1);
+    if (file != std::string(FOVEA_FAKE_CUDA)) return;
+    void* library = dlopen(file, RTLD_NOW);
+    ASSERT_NE(library, nullptr) << dlerror();
+    using State = FakeCuda* (*)();
+    fake = reinterpret_cast<State>(dlsym(library, "fake_cuda_state"))();
+    make_current = reinterpret_cast<void (*)(int)>(dlsym(library, "fake_cuda_make_current"));
+    allocate = reinterpret_cast<int (*)(uint64_t*, size_t)>(dlsym(library, "cuMemAlloc_v2"));
+  }
+
+  // Memory of the device for a call of these shapes.
+  void place_on_device(int64_t batch, int64_t heads, int64_t rows, int64_t keys) {
+    make_current(1);
+    const auto memory = [&](int64_t sequences, int64_t length) {
+      uint64_t address = 0;
+      EXPECT_EQ(allocate(&address, static_cast<size_t>(sequences * heads * length * 64) * 4), 0);
+      return reinterpret_cast<void*>(address);
+    };
+    describe(memory(batch, rows), memory(batch, keys), memory(batch, keys), memory(batch, rows),
+             batch, heads, rows, keys);
+    fake->allocations = fake->live_allocations = 0;
+  }
+  void describe(void* q, void* k, void* v, void* out, int64_t batch, int64_t heads, int64_t rows,
+                int64_t keys) {
+    const auto tensor = [&](void* data, int64_t length) {
+      return fovea_tensor{
+          data, FOVEA_F32, {batch, heads, length, 64}, {heads * length * 64, length * 64, 64, 1}};
+    };
+    call.size = sizeof(call);
+    call.q = tensor(q, rows);
+    call.k = tensor(k, keys);
+    call.v = tensor(v, keys);
+    call.out = tensor(out, rows);
+    exec.size = sizeof(exec);
+    exec.device = FOVEA_DEVICE_CUDA;
+    call.exec = &exec;
+  }
+  void place_on_host() {
+    host.resize(4 * 64 * 8, 1.0f);
+    float* data = host.data();
+    describe(data, data + 512, data + 1024, data + 1536, 1, 1, 8, 8);
+  }
+  std::string explanation() {
+    std::string text(4096, '\0');
+    fovea_device_kinds_full_explain(&call, text.data(), text.size());
+    return text.c_str();
+  }
+  fovea_status run() { return fovea_device_kinds_full(&call, nullptr); }
+
+  FakeCuda* fake = nullptr;
+  void (*make_current)(int) = nullptr;
+  int (*allocate)(uint64_t*, size_t) = nullptr;
+  std::vector<float> host;
+  fovea_call call = {};
+  fovea_exec exec = {};
+};
+
+TEST_F(CudaCall, WithoutADriverTheCpuComputesAndExplainSaysWhy) {
+  use_driver("/nonexistent/libcuda.so");
+  place_on_host();
+  EXPECT_EQ(run(), FOVEA_UNSUPPORTED);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("no driver: /nonexistent/libcuda.so"));
+  EXPECT_THAT(explanation(), HasSubstr("cuda_sm80: refused, no driver"));
+  exec.device = FOVEA_DEVICE_CPU;
+  EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  EXPECT_EQ(host[1536], 1.0f);
+  EXPECT_THAT(explanation(),
+              HasSubstr("cuda_sm80: refused, computes on device cuda, exec.device is "
+                        "cpu; here: no driver"));
+}
+
+TEST_F(CudaCall, DriverWithoutADevice) {
+  use_driver();
+  fake->devices = 0;
+  place_on_host();
+  EXPECT_EQ(run(), FOVEA_UNSUPPORTED);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("the driver has no device"));
+}
+
+TEST_F(CudaCall, DriverThatCannotStart) {
+  use_driver();
+  fake->init_result = 100;
+  place_on_host();
+  EXPECT_EQ(run(), FOVEA_UNSUPPORTED);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("cuInit: CUDA_ERROR_NO_DEVICE"));
+}
+
+TEST_F(CudaCall, OldDeviceIsRefused) {
+  use_driver();
+  fake->capability = 60;
+  place_on_host();
+  exec.host_tensors = 1;
+  EXPECT_EQ(run(), FOVEA_UNSUPPORTED);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("the device (Fake GPU, sm_60) lacks sm_70"));
+}
+
+TEST_F(CudaCall, PtxOfALevelServesLaterDevices) {
+  use_driver();
+  fake->capability = 120;
+  place_on_host();
+  exec.host_tensors = 1;
+  EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  EXPECT_THAT(explanation(), HasSubstr("cuda_sm80 (cuda-sm80 is the usable target with the largest "
+                                       "preference, 120; pass prefill"));
+}
+
+TEST_F(CudaCall, OnlyQueuesItsWork) {
+  use_driver();
+  place_on_device(2, 3, 70, 100);
+  int stream = 0;
+  exec.stream = &stream;
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 1);
+  const FakeLaunch& launch = fake->launch[0];
+  EXPECT_EQ(launch.stream, &stream);
+  EXPECT_EQ(launch.blocks[0], 3u);  // 70 rows of 32
+  EXPECT_EQ(launch.blocks[1], 3u);
+  EXPECT_EQ(launch.blocks[2], 2u);
+  EXPECT_EQ(launch.threads[0] * launch.threads[1] * launch.threads[2], 64u);
+  // One page for each context, at its first call.
+  EXPECT_EQ(fake->allocations, 1);
+  EXPECT_EQ(fake->copies, 1);
+  EXPECT_EQ(fake->waits, 1);
+  EXPECT_EQ(fake->modules, 1);
+  ASSERT_EQ(run(), FOVEA_OK);
+  EXPECT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->allocations, 1);
+  EXPECT_EQ(fake->copies, 1);
+  EXPECT_EQ(fake->waits, 1);
+  EXPECT_EQ(fake->modules, 1);
+  EXPECT_EQ(fake->pushed, 0);  // the thread had a context
+}
+
+TEST_F(CudaCall, SequencesOfOneShapeShareALaunch) {
+  use_driver();
+  place_on_device(5, 1, 40, 64);
+  const int32_t kv_len[] = {64, 64, 10, 64, 64};
+  const int32_t q_len[] = {40, 40, 40, 0, 40};
+  call.kv_len = kv_len;
+  call.q_len = q_len;
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 3);
+  EXPECT_EQ(fake->launch[0].blocks[2], 2u);
+  EXPECT_EQ(fake->launch[1].blocks[2], 1u);
+  EXPECT_EQ(fake->launch[2].blocks[2], 1u);
+}
+
+TEST_F(CudaCall, HostTensorsAreRefused) {
+  use_driver();
+  place_on_host();
+  EXPECT_EQ(run(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("q.data = "));
+  EXPECT_THAT(fovea_last_message(), HasSubstr("memory of the host; allowed: memory of the CUDA "
+                                              "device, or exec.host_tensors = 1"));
+  EXPECT_EQ(fake->launches, 0);
+}
+
+TEST_F(CudaCall, ATargetAloneDoesNotMakeHostTensorsDeviceTensors) {
+  use_driver();
+  place_on_host();
+  exec.device = FOVEA_DEVICE_CPU;
+  exec.target = "cuda-sm80";
+  EXPECT_EQ(run(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(),
+              HasSubstr("exec.target = \"cuda-sm80\" computes on device cuda"));
+  exec.host_tensors = 1;
+  EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  EXPECT_EQ(fake->launches, 1);
+}
+
+TEST_F(CudaCall, CopiesAreMadeAndWaitedForWhenAskedFor) {
+  use_driver();
+  place_on_host();
+  exec.host_tensors = 1;
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  EXPECT_EQ(fake->copies, 1 + 4 + 1);  // the page; q, k, v, out; out back
+  EXPECT_EQ(fake->waits, 1 + 1);
+  EXPECT_EQ(fake->live_allocations, 1);  // the page
+  EXPECT_EQ(fake->pushed, fake->popped);
+}
+
+TEST_F(CudaCall, NoMemoryIsNoLeak) {
+  use_driver();
+  place_on_host();
+  exec.host_tensors = 1;
+  fake->allocations_left = 3;
+  EXPECT_EQ(run(), FOVEA_OUT_OF_MEMORY);
+  EXPECT_THAT(fovea_last_message(),
+              HasSubstr("cuMemAlloc of 2048 bytes: CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_EQ(fake->live_allocations, 1);
+  EXPECT_EQ(fake->pushed, fake->popped);
+  EXPECT_EQ(fake->launches, 0);
+}
+
+TEST_F(CudaCall, ProgramThatDoesNotLoad) {
+  use_driver();
+  place_on_device(1, 1, 20, 20);
+  fake->load_result = 218;
+  EXPECT_EQ(run(), FOVEA_KERNEL_FAILED);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("cuModuleLoadData"));
+  fake->load_result = 0;
+  EXPECT_EQ(run(), FOVEA_OK);
+}
+
+TEST_F(CudaCall, Bank133ThreadsShareAKernel) {
+  use_driver();
+  place_on_device(1, 2, 64, 64);
+  std::vector<std::thread> threads;
+  std::vector<fovea_status> statuses(8, FOVEA_OUT_OF_MEMORY);
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    threads.emplace_back([&, i] {
+      fovea_call own = call;
+      own.q.extent[2] = own.out.extent[2] = 20 + static_cast<int64_t>(i);
+      statuses[i] = fovea_device_kinds_full(&own, nullptr);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (const fovea_status status : statuses) EXPECT_EQ(status, FOVEA_OK);
+  EXPECT_EQ(fake->launches, 8);
+  EXPECT_EQ(fake->modules, 1);
+}
+
+TEST_F(CudaCall, Bank206AFreshThreadHasNoContext) {
+  use_driver();
+  place_on_device(1, 1, 20, 20);
+  ASSERT_EQ(run(), FOVEA_OK);
+  std::thread([&] { EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message(); }).join();
+  EXPECT_EQ(fake->retained, 1);
+  EXPECT_EQ(fake->pushed, 1);
+  EXPECT_EQ(fake->popped, 1);
+  ASSERT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->launch[0].context, fake->launch[1].context);
+}
+
+TEST_F(CudaCall, Bank211ALaunchThatFailsIsReported) {
+  use_driver();
+  place_on_device(1, 1, 20, 20);
+  fake->launch_result = fake_launch_failure;
+  EXPECT_EQ(run(), FOVEA_KERNEL_FAILED);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("cuLaunchKernel of"));
+  EXPECT_THAT(fovea_last_message(), HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"));
+}
+
+TEST_F(CudaCall, Bank211MoreSequencesThanAGridHas) {
+  use_driver();
+  place_on_device(65540, 1, 1, 1);
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->launch[0].blocks[2] + fake->launch[1].blocks[2], 65540u);
+}
+
+TEST_F(CudaCall, Bank212HeadsTimesRows) {
+  use_driver();
+  place_on_device(1, 32, 2048, 1);
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 1);
+  EXPECT_EQ(fake->launch[0].blocks[0], 64u);
+  EXPECT_EQ(fake->launch[0].blocks[1], 32u);
+}
+
+TEST_F(CudaCall, MoreHeadsThanAGridHas) {
+  use_driver();
+  place_on_device(1, 65537, 1, 1);
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->launch[0].blocks[1], 65535u);
+  EXPECT_EQ(fake->launch[1].blocks[1], 2u);
+}
+
+}  // namespace
+}  // namespace fovea::test

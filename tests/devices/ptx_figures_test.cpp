@@ -1,0 +1,164 @@
+// ptx_figures_test.cpp: what ptxas makes of CUDA kernels, against a committed table: registers,
+// spills, shared memory, how many blocks of threads a multiprocessor holds, and which share of the
+// instructions of the two inner loops multiplies and adds. With FOVEA_UPDATE_GOLDEN=1 the table is
+// written. SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The table belongs to this version: others allocate registers in other ways.
+constexpr const char* ptxas_version = "V13.0.88";
+
+constexpr std::array kernels = {"fovea_prefill__full__f32__d64__cuda_sm80",
+                                "fovea_prefill__causal__f32__d64__cuda_sm80",
+                                "fovea_prefill__causal__f32__d128__cuda_sm80",
+                                "fovea_prefill__causal__f16__d64__cuda_sm80",
+                                "fovea_prefill__causal__bf16__d64__cuda_sm80",
+                                "fovea_prefill__softcapped_window__f32__d64__"
+                                "cuda_sm80"};
+
+// Of a multiprocessor: shared memory in KiB, of which each block takes one more.
+struct Machine {
+  const char* name;
+  int shared_kib, registers, warps, blocks;
+};
+constexpr Machine machines[] = {{"sm_80", 164, 65536, 64, 32}, {"sm_90", 228, 65536, 64, 32}};
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string output_of(const std::string& command) {
+  const fs::path file = fs::path(testing::TempDir()) / "fovea_ptx_figures.txt";
+  if (std::system((command + " >'" + file.string() + "' 2>&1").c_str()) != 0)
+    return "failed: " + command + "\n" + read(file);
+  return read(file);
+}
+
+int number_in(const std::string& text, const char* pattern) {
+  std::smatch match;
+  return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1]) : -1;
+}
+
+// Share of FFMA in percent of the first two innermost loops that consist of them: products and
+// weighted values of blocks that are visible whole.
+std::vector<int> ffma_shares(const std::string& disassembly) {
+  const std::regex label(R"(^\s*(\.L_x_\d+):)"), instruction(R"(/\*[0-9a-f]{4,}\*/\s+(.*?);)"),
+      branch(R"(BRA.*`\((\.L_x_\d+)\))"), ffma(R"((^|\s)FFMA)");
+  std::map<std::string, size_t> labels;
+  std::vector<std::string> code;
+  std::istringstream lines(disassembly);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, label)) {
+      labels[match[1]] = code.size();
+    } else if (std::regex_search(line, match, instruction)) {
+      code.push_back(match[1]);
+    }
+  }
+  std::vector<std::pair<size_t, size_t>> loops;
+  for (size_t i = 0; i < code.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(code[i], match, branch)) continue;
+    const auto target = labels.find(match[1]);
+    if (target != labels.end() && target->second <= i) loops.emplace_back(target->second, i);
+  }
+  std::sort(loops.begin(), loops.end());
+  std::vector<int> shares;
+  for (const auto& [first, last] : loops) {
+    const bool is_innermost = std::none_of(loops.begin(), loops.end(), [&](const auto& other) {
+      return other != std::pair(first, last) && other.first >= first && other.second <= last;
+    });
+    const auto count =
+        std::count_if(code.begin() + static_cast<std::ptrdiff_t>(first),
+                      code.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                      [&](const std::string& text) { return std::regex_search(text, ffma); });
+    if (is_innermost && count >= 24)
+      shares.push_back(static_cast<int>(100 * count / static_cast<long>(last - first + 1)));
+  }
+  shares.resize(std::min<size_t>(shares.size(), 2));
+  return shares;
+}
+
+std::string row_of(const std::string& kernel, const fs::path& folder, const Machine& machine) {
+  const std::string ptx = (folder / "kernels" / (kernel + ".ptx")).string(),
+                    cubin = (folder / "kernel.cubin").string();
+  const std::string report = output_of(std::string("'") + FOVEA_PTXAS + "' -v --gpu-name " +
+                                       machine.name + " '" + ptx + "' -o '" + cubin + "'");
+  const std::string facts = read(folder / "kernels" / (kernel + ".json"));
+  const int threads = number_in(facts, R"("threads": (\d+))"),
+            shared = number_in(facts, R"("shared_bytes": (\d+))"),
+            registers = number_in(report, R"(Used (\d+) registers)"),
+            spills = number_in(report, R"((\d+) bytes spill stores)");
+  if (registers < 0 || threads < 0) return report;
+  const int warps = threads / 32, of_warp = (registers * 32 + 255) / 256 * 256;
+  const int blocks =
+      std::min({machine.shared_kib * 1024 / (shared + 1024), machine.registers / (of_warp * warps),
+                machine.blocks, machine.warps / warps});
+  const std::vector<int> shares =
+      ffma_shares(output_of(std::string("'") + FOVEA_NVDISASM + "' '" + cubin + "'"));
+  std::ostringstream row;
+  row << kernel << ',' << machine.name << ',' << registers << ',' << spills << ',' << shared << ','
+      << threads << ',' << blocks << ',' << 100 * blocks * warps / machine.warps;
+  for (const int share : shares) row << ',' << share;
+  return row.str() + "\n";
+}
+
+TEST(PtxFigures, AreThoseOfTheTable) {
+  if (!fs::exists(FOVEA_PTXAS) || !fs::exists(FOVEA_NVDISASM))
+    GTEST_SKIP() << "needs ptxas and nvdisasm";
+  const std::string version = output_of(std::string("'") + FOVEA_PTXAS + "' --version");
+  if (version.find(ptxas_version) == std::string::npos)
+    GTEST_SKIP() << "the table is of ptxas " << ptxas_version;
+  const fs::path folder = fs::path(testing::TempDir()) / "fovea_ptx_figures";
+  fs::create_directories(folder / "kernels");
+  std::string table =
+      "kernel,gpu,registers,spilled_bytes,shared_bytes,threads,blocks,occupancy_percent,"
+      "ffma_percent_products,ffma_percent_values\n";
+  for (const char* kernel : kernels) {
+    const std::string log = output_of(std::string("'") + FOVEA_PROGRAM +
+                                      "' emit-kernel --library figures --identity figures "
+                                      "--assembly --kernel " +
+                                      kernel + " --out '" + folder.string() + "'");
+    ASSERT_EQ(log.find("failed"), std::string::npos) << log;
+    for (const Machine& machine : machines) table += row_of(kernel, folder, machine);
+  }
+  fs::remove_all(folder);
+  if (std::getenv("FOVEA_UPDATE_GOLDEN") != nullptr) std::ofstream(FOVEA_PTX_FIGURES) << table;
+  EXPECT_EQ(table, read(FOVEA_PTX_FIGURES)) << "FOVEA_UPDATE_GOLDEN=1 writes the table";
+}
+
+// What the table must show, whoever writes it.
+TEST(PtxFigures, NoSpillsAndMostlyMultiplyAdd) {
+  std::istringstream lines(read(FOVEA_PTX_FIGURES));
+  std::string line;
+  std::getline(lines, line);
+  int rows = 0;
+  for (; std::getline(lines, line); ++rows) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    ASSERT_EQ(cells.size(), 10u) << line;
+    EXPECT_EQ(cells[3], "0") << line;
+    EXPECT_LE(std::stoi(cells[4]), 48 * 1024) << line;
+    EXPECT_GE(std::stoi(cells[8]), 60) << line;
+    EXPECT_GE(std::stoi(cells[9]), 60) << line;
+  }
+  EXPECT_EQ(rows, static_cast<int>(kernels.size() * std::size(machines)));
+}
+
+}  // namespace
