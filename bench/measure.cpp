@@ -21,6 +21,7 @@
 #include "bench/kernel_contender.h"
 #include "bench/plain_contender.h"
 #include "generators/describe/call_shape.h"
+#include "generators/describe/layout.h"
 #include "generators/targets/target_table.h"
 
 namespace fovea::bench {
@@ -57,8 +58,8 @@ const Variant& find_variant(const std::vector<Variant>& declared, const std::str
     if (v.name() == name) return v;
     names.push_back(v.name());
   }
-  throw std::invalid_argument(
-      fmt::format("--variant '{}': allowed is all, or one of {}", name, fmt::join(names, ", ")));
+  throw std::invalid_argument(fmt::format("--variant '{}': allowed is all, or one of {}{}", name,
+                                          fmt::join(names, ", "), suggestion(name, names)));
 }
 
 class Measurement {
@@ -124,8 +125,9 @@ class Measurement {
       if (name == "none") continue;
       if (name != "all" && name != "plain" &&
           std::find(known.begin(), known.end(), name) == known.end())
-        throw std::invalid_argument(fmt::format("--peers '{}': allowed is all, none, plain, {}",
-                                                name, fmt::join(known, ", ")));
+        throw std::invalid_argument(fmt::format("--peers '{}': allowed is all, none, plain, {}{}",
+                                                name, fmt::join(known, ", "),
+                                                suggestion(name, known)));
       for (const std::string& peer : name == "all" ? known : std::vector<std::string>{name}) {
         const std::filesystem::path& python = request_.peer_options.python;
         // A bare name is looked for on PATH, later.
@@ -148,8 +150,8 @@ class Measurement {
     for (const std::string& name : request_.targets) {
       const TargetRow* row = find_target(name);
       if (!row)
-        throw std::invalid_argument(
-            fmt::format("--target '{}': allowed is {}", name, fmt::join(known, ", ")));
+        throw std::invalid_argument(fmt::format("--target '{}': allowed is {}{}", name,
+                                                fmt::join(known, ", "), suggestion(name, known)));
       if (row->is_for(dtype)) chosen.push_back(name);
     }
     if (chosen.empty())

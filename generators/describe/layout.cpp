@@ -101,4 +101,9 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   return nearest;
 }
 
+std::string suggestion(const std::string& name, const std::vector<std::string>& names) {
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
 }  // namespace fovea

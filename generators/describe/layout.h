@@ -24,6 +24,9 @@ std::string wrapped_formula(const std::string& first, size_t indent, const std::
 // else empty.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& names);
 
+// "; did you mean 'causal'?", or nothing: what a refusal of a name ends with.
+std::string suggestion(const std::string& name, const std::vector<std::string>& names);
+
 }  // namespace fovea
 
 #endif

@@ -187,12 +187,7 @@ std::string cpp_header(const LibraryPlan& plan) {
         function);
     out += fmt::format(
         "  static std::string explain(const fovea_call& call) {{\n"
-        "    std::string text;\n"
-        "    do {{  // cut at the capacity: asked again with more\n"
-        "      text.assign(text.size() + 4096, '\\0');\n"
-        "      {}_explain(&call, &text[0], text.size());\n"
-        "    }} while (text.find('\\0') + 1 == text.size());\n"
-        "    text.resize(text.find('\\0'));\n    return text;\n  }}\n",
+        "    return fovea::explain<std::string>({}_explain, call);\n  }}\n",
         function);
     if (has_caches(plan)) {
       out += fmt::format(

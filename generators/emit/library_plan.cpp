@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "generators/database/tuned_schedules.h"
+#include "generators/describe/layout.h"
 #include "generators/emit/library_spec.h"
 
 namespace fovea {
@@ -70,7 +71,9 @@ std::vector<Variant> choose_variants(const std::vector<std::string>& names,
     const auto it = std::find_if(declared.begin(), declared.end(),
                                  [&](const Variant& v) { return v.name() == name; });
     if (it == declared.end())
-      refuse("variant", name, fmt::format("one of the declared: {}", fmt::join(known, ", ")));
+      refuse("variant", name,
+             fmt::format("one of the declared: {}{}", fmt::join(known, ", "),
+                         suggestion(name, known)));
     chosen.push_back(*it);
   }
   return chosen;

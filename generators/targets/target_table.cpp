@@ -11,6 +11,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "generators/describe/layout.h"
+
 namespace fovea {
 namespace {
 
@@ -151,10 +153,10 @@ std::vector<const TargetRow*> choose_targets(const std::vector<std::string>& nam
   for (const std::string& name : names) {
     const TargetRow* row = find_target(name);
     if (!row) {
-      std::vector<const char*> known;
-      for (const TargetRow& r : target_table()) known.push_back(r.name);
-      throw std::invalid_argument(
-          fmt::format("target '{}': allowed is one of {}", name, fmt::join(known, ", ")));
+      std::vector<std::string> known;
+      for (const TargetRow& r : target_table()) known.emplace_back(r.name);
+      throw std::invalid_argument(fmt::format("target '{}': allowed is one of {}{}", name,
+                                              fmt::join(known, ", "), suggestion(name, known)));
     }
     if (wanted.empty()) wanted = row->host();
     if (wanted != row->host()) {

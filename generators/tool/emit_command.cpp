@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "generators/emit/emit_library.h"
+#include "generators/emit/files.h"
 #include "generators/tool/commands.h"
 
 namespace fovea {
@@ -19,6 +20,7 @@ struct EmitArguments {
   LibraryRequest request;
   EmitOptions options;
   std::string kernel, identity;
+  bool json = false;
 };
 
 void add_by_products(CLI::App& command, EmitArguments& a) {
@@ -50,6 +52,7 @@ void run_emit(EmitArguments& a) {
   const LibraryPlan plan = plan_library(a.request, declared_variants());
   if (!a.request.tuned.empty()) say_where_schedules_are_from(plan);
   emit_library(plan, a.options);
+  if (a.json) fmt::print("{}", read_file(a.options.out / (a.request.name + ".json")));
 }
 
 void run_emit_kernel(EmitArguments& a) {
@@ -86,21 +89,26 @@ void add_emit_commands(CLI::App& app) {
                    "folder to write into; kernels found there are reused while they are valid")
       ->required();
   emit->add_option("--variant", a->request.variants,
-                   "variants to build; default: all declared ones");
+                   "variants to build; default: all declared ones")
+      ->delimiter(',');
   emit->add_option("--target", a->request.targets,
                    "targets; default: all of the architecture that are for one of the element "
-                   "types");
+                   "types")
+      ->delimiter(',');
   emit->add_option("--architecture", a->request.architecture,
                    "architecture of the targets; default: that of --target, or of this machine");
   emit->add_option("--dtype", a->request.dtypes, "element types: f32, f16, bf16")
+      ->delimiter(',')
       ->capture_default_str();
   emit->add_option("--head-dim", a->request.head_dims, "head dimensions, D or D_QK/D_V")
+      ->delimiter(',')
       ->capture_default_str();
-  emit->add_option("--pass", a->request.passes, "passes")->capture_default_str();
-  emit->add_option("--cache", a->request.caches,
+  emit->add_option("--pass", a->request.passes, "passes")->delimiter(',')->capture_default_str();
+  emit->add_option("--kv-cache,--cache", a->request.caches,
                    "what keys and values are read from: none (rows as they are), or caches (pages, "
                    "rings) of the element type itself (same) or of int8, int4, e4m3, e5m2; with "
                    "caches come the functions that append to them")
+      ->delimiter(',')
       ->capture_default_str();
   emit->add_option("--schedule", a->request.schedule,
                    "parameters of the schedule that differ from the default, as "
@@ -120,6 +128,7 @@ void add_emit_commands(CLI::App& app) {
   emit->add_option("--objcopy", a->options.objcopy,
                    "program that renames symbols; default: objcopy in the same way");
   add_by_products(*emit, *a);
+  emit->add_flag("--json", a->json, "print the manifest of what was written");
   emit->callback([a] { run_emit(*a); });
 
   CLI::App* one = app.add_subcommand("emit-kernel", "compile one kernel; started by emit");

@@ -25,17 +25,22 @@ struct ListArguments {
   bool json = false, kernels = false;
   std::vector<std::string> head_dims = {"64", "128"};
   std::vector<std::string> dtypes = {"f32"};
+  std::vector<std::string> passes = {"prefill", "decode"};
+  std::vector<std::string> variants, targets;
 };
 
 void run_list(const ListArguments& a) {
-  const std::vector<Variant> variants = declared_variants();
+  std::vector<Variant> variants = declared_variants();
   LibraryRequest request;
   request.name = "list";
   request.dtypes = a.dtypes;
-  request.passes = {"prefill", "decode"};
+  request.passes = a.passes;
+  request.variants = a.variants;
+  request.targets = a.targets;
   request.head_dims = a.head_dims;
   LibraryPlan plan;
   if (!variants.empty()) plan = plan_library(request, variants);
+  if (!a.variants.empty()) variants = plan.variants;
 
   if (a.json) {
     nlohmann::ordered_json root;
@@ -94,9 +99,16 @@ void add_list_command(CLI::App& app) {
   list->footer("example: fovea list --json");
   list->add_flag("--json", a->json, "one JSON object with variants, kernels and targets");
   list->add_flag("--kernels", a->kernels, "also each kernel with its schedule");
-  list->add_option("--dtype", a->dtypes, "element types of the listed kernels")
+  list->add_option("--variant", a->variants, "only these")->delimiter(',');
+  list->add_option("--pass", a->passes, "passes of the listed kernels")
+      ->delimiter(',')
       ->capture_default_str();
+  list->add_option("--dtype", a->dtypes, "element types of the listed kernels")
+      ->delimiter(',')
+      ->capture_default_str();
+  list->add_option("--target", a->targets, "targets of the listed kernels")->delimiter(',');
   list->add_option("--head-dim", a->head_dims, "head dimensions of the listed kernels")
+      ->delimiter(',')
       ->capture_default_str();
   list->callback([a] { run_list(*a); });
 }

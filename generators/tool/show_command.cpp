@@ -35,18 +35,16 @@ const Variant& find_variant(const std::vector<Variant>& variants, const std::str
     if (v.name() == name) return v;
     names.push_back(v.name());
   }
-  const std::string nearest = nearest_name(name, names);
-  throw std::invalid_argument(fmt::format(
-      "variant '{}' is not declared{}: allowed is {}", name,
-      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest), fmt::join(names, ", ")));
+  throw std::invalid_argument(fmt::format("variant '{}' is not declared{}: allowed is {}", name,
+                                          suggestion(name, names), fmt::join(names, ", ")));
 }
 
 const TargetRow& find_row(const std::string& name) {
   if (const TargetRow* row = find_target(name)) return *row;
   std::vector<std::string> names;
   for (const TargetRow& row : target_table()) names.emplace_back(row.name);
-  throw std::invalid_argument(
-      fmt::format("--target '{}': allowed is {}", name, fmt::join(names, ", ")));
+  throw std::invalid_argument(fmt::format("--target '{}': allowed is {}{}", name,
+                                          fmt::join(names, ", "), suggestion(name, names)));
 }
 
 ScalarValues parse_settings(const Variant& v, const std::vector<std::string>& settings) {

@@ -2,6 +2,7 @@
 #include "explain.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "preference.h"
 #include "prepare.h"
@@ -73,30 +74,110 @@ void append_device(Text* text, const fovea_library_info& library, const fovea_ke
   text->append("; here: %s", facts.text);
 }
 
-void append_candidate(Text* text, const fovea_library_info& library,
-                      const fovea_kernel_info& kernel, const Preparation& ready) {
-  text->append("%s: ", kernel.name);
-  if (ready.problem.call.size == 0) {
-    text->append("not considered, the call could not be read\n");
+// The kernel that the call takes for its pass; NULL: none.
+const fovea_kernel_info* chosen_beside(const Preparation& ready, const fovea_kernel_info& kernel) {
+  return kernel.pass < FOVEA_APPEND ? ready.kernels[kernel.pass] : nullptr;
+}
+
+bool could_be_read(const Preparation& ready) { return ready.problem.call.size != 0; }
+
+Verdict verdict_on(const fovea_library_info& library, const fovea_kernel_info& kernel,
+                   const Preparation& ready) {
+  return judge(library, kernel, request_for(ready, kernel), ready.capabilities);
+}
+
+// Not even for this kind of call, on whatever machine.
+bool is_of_another_kind(Refusal refusal) {
+  return refusal == Refusal::kPass || refusal == Refusal::kDtype || refusal == Refusal::kCache ||
+         refusal == Refusal::kHeadDims;
+}
+
+// Whether two kernels get the same answer in the same words.
+bool same_answer(const fovea_library_info& library, const fovea_kernel_info& a,
+                 const fovea_kernel_info& b, const Preparation& ready) {
+  if (!could_be_read(ready)) return true;
+  const Verdict va = verdict_on(library, a, ready);
+  const Verdict vb = verdict_on(library, b, ready);
+  if (va.refusal != vb.refusal || va.missing_features != vb.missing_features) return false;
+  const fovea_target_info& ta = library.targets[a.target];
+  const fovea_target_info& tb = library.targets[b.target];
+  // What is said of a device as well.
+  if (va.refusal != Refusal::kNone && device_of(ta.architecture) != device_of(tb.architecture))
+    return false;
+  const CpuFamily family = ready.capabilities.cpu_family;
+  switch (va.refusal) {
+    case Refusal::kNone: {
+      const bool is_chosen = &a == chosen_beside(ready, a);
+      if (is_chosen != (&b == chosen_beside(ready, b))) return false;
+      if (chosen_beside(ready, a) != chosen_beside(ready, b)) return is_chosen;
+      const bool has_reason = preference_of(ta, a.dtype, family).reason != nullptr ||
+                              preference_of(tb, b.dtype, family).reason != nullptr;
+      return !has_reason || (a.target == b.target && a.dtype == b.dtype);
+    }
+    case Refusal::kPass:
+      return a.pass == b.pass && request_for(ready, a).pass == request_for(ready, b).pass;
+    case Refusal::kDtype:
+      return a.dtype == b.dtype;
+    case Refusal::kCache:
+      return a.cache == b.cache;
+    case Refusal::kHeadDims:
+      return a.d_qk == b.d_qk && a.d_v == b.d_v;
+    case Refusal::kArchitecture:
+    case Refusal::kDevice:
+    case Refusal::kNoDevice:
+      return strcmp(ta.architecture, tb.architecture) == 0;
+    default:
+      return true;
+  }
+}
+
+void append_answer(Text* text, const fovea_library_info& library, const fovea_kernel_info& kernel,
+                   const Preparation& ready) {
+  if (!could_be_read(ready)) {
+    text->append("not considered, the call could not be read");
     return;
   }
-  const Request request = request_for(ready, kernel);
-  const bool usable = judge(library, kernel, request, ready.capabilities).refusal == Refusal::kNone;
-  const fovea_kernel_info* chosen =
-      kernel.pass < FOVEA_APPEND ? ready.kernels[kernel.pass] : nullptr;
+  const fovea_kernel_info* chosen = chosen_beside(ready, kernel);
   if (&kernel == chosen) {
-    text->append("chosen\n");
-  } else if (usable && chosen != nullptr) {
+    text->append("chosen, once the call is right");
+  } else if (verdict_on(library, kernel, ready).refusal != Refusal::kNone) {
+    text->append("refused, ");
+    append_refusal(*text, library, kernel, request_for(ready, kernel), ready.capabilities);
+    append_device(text, library, kernel, request_for(ready, kernel));
+  } else if (chosen != nullptr) {
     text->append("usable, but %s has the larger preference", library.targets[chosen->target].name);
     append_exception(text, library, kernel, ready.capabilities);
-    text->append("\n");
-  } else if (usable) {
-    text->append("usable\n");
   } else {
-    text->append("refused, ");
-    append_refusal(*text, library, kernel, request, ready.capabilities);
-    append_device(text, library, kernel, request);
-    text->append("\n");
+    text->append("usable");
+  }
+}
+
+// Each answer once, over the kernels that get it. Kernels of the chosen ones' kind come first.
+void append_candidates(Text* text, const fovea_library_info& library, int32_t variant,
+                       const Preparation& ready, bool of_another_kind, bool without_chosen) {
+  const auto is_listed = [&](const fovea_kernel_info& kernel) {
+    if (kernel.variant != variant) return false;
+    if (without_chosen && &kernel == chosen_beside(ready, kernel)) return false;
+    const bool other =
+        could_be_read(ready) && is_of_another_kind(verdict_on(library, kernel, ready).refusal);
+    return other == of_another_kind;
+  };
+  for (int32_t i = 0; i < library.kernel_count; ++i) {
+    const fovea_kernel_info& first = library.kernels[i];
+    if (!is_listed(first)) continue;
+    bool answered = false;
+    for (int32_t j = 0; j < i && !answered; ++j) {
+      answered =
+          is_listed(library.kernels[j]) && same_answer(library, library.kernels[j], first, ready);
+    }
+    if (answered) continue;
+    append_answer(text, library, first, ready);
+    text->append(":\n");
+    for (int32_t j = i; j < library.kernel_count; ++j) {
+      const fovea_kernel_info& kernel = library.kernels[j];
+      if (is_listed(kernel) && same_answer(library, first, kernel, ready))
+        text->append("  %s\n", kernel.name);
+    }
   }
 }
 
@@ -117,10 +198,9 @@ fovea_status explain(const fovea_library_info* library, int32_t variant, const f
   }
   // Of a library that was refused as a whole, nothing may be read.
   if (ready.problem.variant == nullptr) return status;
-  for (int32_t i = 0; i < library->kernel_count; ++i) {
-    if (library->kernels[i].variant == variant)
-      append_candidate(text, *library, library->kernels[i], ready);
-  }
+  const bool said_which = status == FOVEA_OK;
+  append_candidates(text, *library, variant, ready, false, said_which);
+  append_candidates(text, *library, variant, ready, true, said_which);
   return status;
 }
 

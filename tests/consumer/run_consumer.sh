@@ -138,6 +138,19 @@ case "$kind" in
     [[ $text == *"target 'x86-avx2' is for x86: allowed are targets of one architecture, here arm64"* ]] ||
       fail "a target of another architecture is refused without the reason: $text"
     ;;
+  new_project)
+    # What `fovea new` writes, built and tested as it says.
+    rm -rf "$scratch"
+    mkdir -p "$scratch"
+    "$prefix/bin/fovea" new my_first --out "$scratch/my_first"
+    "$cmake" -G Ninja -S "$scratch/my_first" -B "$scratch/build" -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_PREFIX_PATH="$prefix" -DHalide_DIR="$halide/lib64/cmake/Halide" -DCMAKE_DISABLE_FIND_PACKAGE_Halide_Python=ON \
+      -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+    compile
+    "$cmake" --build "$scratch/build" --target test || fail "its test failed"
+    run "$scratch/build/my_first_test"
+    "$cmake" --build "$scratch/build" --target help | grep -q '^bench:' || fail "it has no target bench"
+    ;;
   plain_c)
     configure application "$prefix"
     compile --target my_attention

@@ -30,9 +30,10 @@ inline ProgramRun run_command(std::vector<std::string> command) {
   return run;
 }
 
-inline ProgramRun run_fovea(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), FOVEA_TEST_PROGRAM);
-  return run_command(std::move(arguments));
+inline ProgramRun run_fovea(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {FOVEA_TEST_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run_command(std::move(command));
 }
 
 // Every file below a folder with the time it was written.

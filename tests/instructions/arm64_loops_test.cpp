@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "figures.h"
-#include "hot_loops.h"
+#include "generators/inspect/hot_loops.h"
 
 namespace fovea::test {
 namespace {
@@ -74,12 +74,20 @@ Cost cost_of(const std::string& model, const LoopText& loop) {
 }
 
 // Loops of exponentials hold multiply-adds as well, among other things.
-bool multiplies(const LoopText& loop) {
-  return 2 * loop.counts.multiply_adds > loop.counts.instructions;
+bool multiplies(const Loop& loop) {
+  return 2 * loop.multiply_adds > static_cast<int64_t>(loop.body.size());
 }
 
 bool is_prefill_of_f32(const std::string& kernel) {
   return kernel.rfind("fovea_prefill__", 0) == 0 && kernel.find("__f32__") != std::string::npos;
+}
+
+std::vector<Loop> hot_loops_of_all(const std::string& disassembly) {
+  std::vector<Loop> all;
+  for (const DisassembledFunction& function : functions_of(disassembly)) {
+    for (Loop& loop : hot_loops(function)) all.push_back(std::move(loop));
+  }
+  return all;
 }
 
 void measure(Figures* measured) {
@@ -96,12 +104,12 @@ void measure(Figures* measured) {
       (*measured)[{kernel, "spills"}] = sums.spills;
       int64_t loops = 0, spills = 0;
       std::vector<int64_t> least(models.size(), 100);
-      for (const LoopText& loop : loop_texts(text)) {
+      for (const Loop& loop : hot_loops_of_all(text)) {
         if (!multiplies(loop)) continue;
         ++loops;
-        spills += loop.counts.spills;
+        spills += loop.spills;
         for (size_t i = 0; i < models.size(); ++i) {
-          const Cost cost = cost_of(models[i], loop);
+          const Cost cost = cost_of(models[i], loop_text(loop));
           least[i] = std::min<int64_t>(least[i], std::llround(100 * cost.bound / cost.cycles));
         }
       }

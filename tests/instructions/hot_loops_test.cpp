@@ -1,5 +1,5 @@
 // hot_loops_test.cpp: what counts as a hot loop. SPDX-License-Identifier: Apache-2.0
-#include "hot_loops.h"
+#include "generators/inspect/hot_loops.h"
 
 #include <gtest/gtest.h>
 
@@ -81,12 +81,30 @@ TEST(HotLoops, OfArm) {
 }
 
 TEST(HotLoops, AsTextForAnAssembler) {
-  const std::vector<LoopText> loops = loop_texts(arm_disassembly);
+  const std::vector<DisassembledFunction> functions = functions_of(arm_disassembly);
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions[0].name, "kernel");
+  const std::vector<Loop> loops = hot_loops(functions[0]);
   ASSERT_EQ(loops.size(), 2u);
-  EXPECT_EQ(loops[0].counts.multiply_adds, 2);
-  EXPECT_EQ(loops[0].multiply_adds,
+  EXPECT_EQ(loops[0].multiply_adds, 2);
+  EXPECT_EQ(loops[0].vector_bytes, 16);
+  EXPECT_EQ(loop_text(loops[0]).multiply_adds,
             "fmla v25.4s, v10.4s, v26.s[0]\nfmls v24.4s, v10.4s, v26.s[1]\n");
-  EXPECT_EQ(loops[1].all, "fmla v1.4s, v2.4s, v3.4s\nstr q1, [sp]\ncbnz x1, #0\n");
+  EXPECT_EQ(loop_text(loops[1]).all, "fmla v1.4s, v2.4s, v3.4s\nstr q1, [sp]\ncbnz x1, #0\n");
+}
+
+// With the names of relocations (-r), and without.
+TEST(HotLoops, CallsHaveNames) {
+  const std::vector<DisassembledFunction> functions = functions_of(
+      "0000000000000000 <kernel>:\n"
+      "       0:      \tcallq\t0x5 <kernel+0x5>\n"
+      "\t\t0000000000000001:  R_X86_64_PLT32\tmemset-0x4\n"
+      "       5:      \tcallq\t*%rax\n"
+      "0000000000000100 <other>:\n"
+      "     100:      \tbl\t0x200 <fovea_scratch_allocate>\n");
+  ASSERT_EQ(functions.size(), 2u);
+  EXPECT_EQ(functions[0].calls, (std::vector<std::string>{"memset", "*"}));
+  EXPECT_EQ(functions[1].calls, std::vector<std::string>{"fovea_scratch_allocate"});
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "figures.h"
-#include "hot_loops.h"
+#include "generators/inspect/hot_loops.h"
 
 namespace fovea::test {
 namespace {

@@ -167,6 +167,22 @@ class [[nodiscard]] Status {
   fovea_status code_;
 };
 
+/// The whole text of a generated …_explain function, which cuts it at a capacity, as a string of
+/// the caller's kind:
+///
+///   const auto text = fovea::explain<std::string>(my_attention_causal_explain, call);
+template <typename String>
+String explain(fovea_status (*function)(const fovea_call*, char*, std::size_t),
+               const fovea_call& call) {
+  String text;
+  do {  // cut at the capacity: asked again with more
+    text.assign(2 * text.size() + 1024, '\0');
+    function(&call, &text[0], text.size());
+  } while (text.find('\0') + 1 == text.size());
+  text.resize(text.find('\0'));
+  return text;
+}
+
 /// How to run, every field at its default.
 struct Exec : fovea_exec {
   Exec() : fovea_exec() { size = sizeof(fovea_exec); }

@@ -19,13 +19,7 @@ struct everything {
   }
   static std::size_t workspace(const fovea_call& call) { return sample_everything_workspace(&call); }
   static std::string explain(const fovea_call& call) {
-    std::string text;
-    do {  // cut at the capacity: asked again with more
-      text.assign(text.size() + 4096, '\0');
-      sample_everything_explain(&call, &text[0], text.size());
-    } while (text.find('\0') + 1 == text.size());
-    text.resize(text.find('\0'));
-    return text;
+    return fovea::explain<std::string>(sample_everything_explain, call);
   }
 };
 
@@ -36,13 +30,7 @@ struct plain {
   }
   static std::size_t workspace(const fovea_call& call) { return sample_plain_workspace(&call); }
   static std::string explain(const fovea_call& call) {
-    std::string text;
-    do {  // cut at the capacity: asked again with more
-      text.assign(text.size() + 4096, '\0');
-      sample_plain_explain(&call, &text[0], text.size());
-    } while (text.find('\0') + 1 == text.size());
-    text.resize(text.find('\0'));
-    return text;
+    return fovea::explain<std::string>(sample_plain_explain, call);
   }
 };
 
