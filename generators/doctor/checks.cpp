@@ -21,6 +21,7 @@
 #include "generators/targets/target_table.h"
 #include "runtime/src/cpu_detect.h"
 #include "runtime/src/cpu_family.h"
+#include "runtime/src/gpu/device.h"
 
 namespace fovea::doctor {
 namespace {
@@ -93,7 +94,11 @@ void add_targets(std::vector<Check>& all) {
   for (const Row& row : rows) {
     Check c = {"targets", row.name, Finding::Good, "runs here", ""};
     const uint64_t missing = row.needed & ~detail::cpu_features();
-    if (std::string(row.architecture) != detail::cpu_architecture()) {
+    if (detail::device_of(row.architecture) != FOVEA_DEVICE_CPU) {
+      c.finding = Finding::Optional;
+      c.found = fmt::format("computes on device {}, which calls ask for in exec.device",
+                            row.architecture);
+    } else if (std::string(row.architecture) != detail::cpu_architecture()) {
       c.finding = Finding::Optional;
       c.found = fmt::format("is for {}, this machine is {}", row.architecture,
                             detail::cpu_architecture());

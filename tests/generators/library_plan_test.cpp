@@ -195,12 +195,13 @@ TEST(LibraryPlan, NamesAreIdentifiers) {
 }
 
 TEST(LibraryPlan, UnknownValuesAreNamedWithWhatIsAllowed) {
-  EXPECT_EQ(refusal([](auto& r) { r.variants = {"causal", "casual"}; }),
-            "variant 'casual': allowed is one of the declared: causal, full");
+  EXPECT_EQ(
+      refusal([](auto& r) { r.variants = {"causal", "casual"}; }),
+      "variant 'casual': allowed is one of the declared: causal, full; did you mean 'causal'?");
   EXPECT_EQ(refusal([](auto& r) { r.targets = {"x86-avx3"}; }),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
             "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16, opencl, "
-            "cuda-sm70, cuda-sm80, cuda-sm86");
+            "cuda-sm70, cuda-sm80, cuda-sm86; did you mean 'x86-avx2'?");
   EXPECT_EQ(refusal([](auto& r) { r.dtypes = {"f32", "int8"}; }),
             "dtype 'int8': allowed is one of f32, f16, bf16");
   EXPECT_EQ(refusal([](auto& r) { r.passes = {"backward"}; }),

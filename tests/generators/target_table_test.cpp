@@ -215,7 +215,7 @@ TEST(TargetTable, ChoiceByNameAndType) {
   EXPECT_EQ(refusal({"x86-avx3"}, {"f32"}),
             "target 'x86-avx3': allowed is one of x86-sse41, x86-avx2, x86-avx512, "
             "x86-avx512-bf16-intel, x86-avx512-bf16-amd, arm64-neon, arm64-neon-fp16, opencl, "
-            "cuda-sm70, cuda-sm80, cuda-sm86");
+            "cuda-sm70, cuda-sm80, cuda-sm86; did you mean 'x86-avx2'?");
 }
 
 TEST(TargetTable, ChoiceByArchitecture) {
