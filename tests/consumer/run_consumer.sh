@@ -148,7 +148,6 @@ case "$kind" in
       -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
     compile
     "$cmake" --build "$scratch/build" --target test || fail "its test failed"
-    run "$scratch/build/my_first_test"
     "$cmake" --build "$scratch/build" --target help | grep -q '^bench:' || fail "it has no target bench"
     ;;
   plain_c)
