@@ -20,7 +20,9 @@ packages=(
   chromium # shows pages of reports in a test
   valgrind libc6-dbg # memcheck cannot start on Debian without the symbols of libc6-dbg
 )
+# A link shares the environment of another tree: it is filled there, and never made anew through the link.
 venv=$root/build/venv
+[ ! -L "$venv" ] || venv=$(readlink -f "$venv")
 requirements=$root/scripts/requirements.txt
 
 missing_packages() {
