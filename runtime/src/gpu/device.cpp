@@ -30,12 +30,9 @@ const DeviceDriver& driver_of(fovea_device device) {
   return device == FOVEA_DEVICE_CUDA ? cuda_driver() : opencl_driver();
 }
 
-void ProgramList::lock() {
-  while (__atomic_exchange_n(&lock_, 1, __ATOMIC_ACQUIRE) != 0) {
-  }
-}
+void ProgramList::lock() { pthread_mutex_lock(&lock_); }
 
-void ProgramList::unlock() { __atomic_store_n(&lock_, 0, __ATOMIC_RELEASE); }
+void ProgramList::unlock() { pthread_mutex_unlock(&lock_); }
 
 LoadedProgram* ProgramList::find(const void* source, const void* context) const {
   for (LoadedProgram* p = __atomic_load_n(&first_, __ATOMIC_ACQUIRE); p != nullptr; p = p->next) {

@@ -4,6 +4,7 @@
 #define FOVEA_GPU_DEVICE_H
 
 #include <fovea/registry.h>
+#include <pthread.h>
 
 #include "../message.h"
 
@@ -92,7 +93,7 @@ class ProgramList {
 
  private:
   LoadedProgram* first_ = nullptr;
-  int lock_ = 0;
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // a driver compiles for seconds
 };
 
 // The functions of a library that is opened at run time.
