@@ -84,15 +84,15 @@ TEST_F(CudaCall, WithoutADriverTheCpuComputesAndExplainSaysWhy) {
   place_on_host();
   EXPECT_EQ(run(), FOVEA_UNSUPPORTED);
   EXPECT_THAT(fovea_last_message(), HasSubstr("no driver: /nonexistent/libcuda.so"));
-  EXPECT_THAT(
-      explanation(),
-      ContainsRegex("refused, no driver[^\n]*:\n  fovea_prefill__full__f32__d64__cuda_sm80\n"));
+  EXPECT_THAT(explanation(),
+              ::testing::ContainsRegex(
+                  "refused, no driver[^\n]*:\n  fovea_prefill__full__f32__d64__cuda_sm80\n"));
   exec.device = FOVEA_DEVICE_CPU;
   EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
   EXPECT_EQ(host[1536], 1.0f);
-  EXPECT_THAT(explanation(),
-              ContainsRegex("refused, computes on device cuda, exec.device is cpu; here: no "
-                            "driver[^\n]*:\n  fovea_prefill__full__f32__d64__cuda_sm80\n"));
+  EXPECT_THAT(explanation(), ::testing::ContainsRegex(
+                                 "refused, computes on device cuda, exec.device is cpu; here: no "
+                                 "driver[^\n]*:\n  fovea_prefill__full__f32__d64__cuda_sm80\n"));
 }
 
 TEST_F(CudaCall, DriverWithoutADevice) {
