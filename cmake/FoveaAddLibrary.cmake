@@ -112,7 +112,7 @@ function(_fovea_emit_here name dir sources outputs request)
   add_custom_command(
     OUTPUT ${outputs}
     COMMAND ${name}_generator emit --library ${name} --out ${dir} ${request}
-            --identity-file $<TARGET_FILE:fovea::generator> --identity-file $<TARGET_FILE:fovea::dsl>
+            --identity-file $<TARGET_FILE:fovea::compiler> --identity-file $<TARGET_FILE:fovea::dsl>
     DEPENDS ${name}_generator ${tuned}
     COMMENT "Generating attention kernels of ${name}"
     JOB_POOL fovea_emit

@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(fovea_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fovea")
-install(TARGETS fovea_dsl fovea_generator EXPORT foveaTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS fovea_dsl fovea_compiler fovea_generator EXPORT foveaTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS fovea RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The command finds Halide where the build did: the wheel lies in no folder the loader knows.
 get_target_property(fovea_halide_library Halide::Halide IMPORTED_LOCATION_RELEASE)

@@ -19,7 +19,7 @@ bash "$root/scripts/setup.sh"
 step "Configuring fovea (release)" cmake --preset release
 # Not the tests: they are most of a whole build.
 step "Building fovea with $jobs jobs" cmake --build --preset release --parallel "$jobs" \
-  --target fovea fovea_dsl fovea_generator
+  --target fovea fovea_dsl fovea_compiler fovea_generator
 step "Installing fovea into build/install" cmake --install build/release --prefix "$prefix"
 
 model=${FOVEA_MODEL_DIR:-}

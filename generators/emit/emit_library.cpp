@@ -14,28 +14,13 @@
 
 #include "generators/emit/child_process.h"
 #include "generators/emit/files.h"
+#include "generators/emit/link_kernels.h"
 
 namespace fovea {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-// What kernels call, and the functions of the runtime that serve them (registry.h). Renamed before
-// Halide's own runtime is linked, which has functions of some of these names.
-constexpr std::pair<const char*, const char*> renamed_symbols[] = {
-    {"halide_malloc", "fovea_scratch_allocate"},
-    {"halide_free", "fovea_scratch_release"},
-    {"halide_copy_to_device", "fovea_device_copy_to_device"},
-    {"halide_cuda_device_interface", "fovea_cuda_device_interface"},
-    {"halide_cuda_initialize_kernels", "fovea_cuda_initialize_kernels"},
-    {"halide_cuda_finalize_kernels", "fovea_cuda_finalize_kernels"},
-    {"halide_cuda_run", "fovea_cuda_run"},
-    {"halide_opencl_device_interface", "fovea_opencl_device_interface"},
-    {"halide_opencl_initialize_kernels", "fovea_opencl_initialize_kernels"},
-    {"halide_opencl_finalize_kernels", "fovea_opencl_finalize_kernels"},
-    {"halide_opencl_run", "fovea_opencl_run"},
-};
 
 fs::path kernel_file(const EmitOptions& options, const PlannedKernel& k, const char* extension) {
   return options.out / "kernels" / (kernel_name(k.spec) + extension);
@@ -157,62 +142,23 @@ std::string binutils_program(const LibraryPlan& plan, const std::string& given, 
   return (architecture == "arm64" ? "aarch64-linux-gnu-" : "x86_64-linux-gnu-") + std::string(name);
 }
 
-// One object with all kernels and one Halide runtime. The kernels take their memory from the
-// worker's scratch; every symbol but the entry points becomes local, so that neither another
-// generated library nor another user of Halide in the same program shares anything with it by
-// accident.
-void link_kernels(const LibraryPlan& plan, const EmitOptions& options) {
-  const fs::path combined = options.out / (plan.name + "_kernels.o"),
-                 log = options.out / "link.log";
-  const fs::path kernels = options.out / "kernels.tmp.o",
-                 runtime = options.out / "halide_runtime.o";
-  fs::file_time_type newest = fs::file_time_type::min();
-  const std::string linker = binutils_program(plan, options.linker, "ld"),
-                    objcopy = binutils_program(plan, options.objcopy, "objcopy");
-  std::vector<std::string> link = {linker, "-r", "-o", kernels.string()};
+// Again only when something that it is made from is newer than it.
+void link_planned(const LibraryPlan& plan, const EmitOptions& options) {
+  KernelLink link;
+  link.library = plan.name;
+  link.folder = options.out;
+  link.target = plan.targets.front()->halide;
+  link.linker = binutils_program(plan, options.linker, "ld");
+  link.objcopy = binutils_program(plan, options.objcopy, "objcopy");
   for (const PlannedKernel& k : plan.kernels) {
     if (k.is_copy) continue;
-    const fs::path object = kernel_file(options, k, ".o");
-    link.push_back(object.string());
-    newest = std::max(newest, fs::last_write_time(object));
+    link.objects.push_back(kernel_file(options, k, ".o"));
+    for (const std::string& symbol : kernel_symbols(k)) link.symbols.push_back(symbol);
   }
-  std::string visible = "fovea_halide_do_par_for\n";
-  for (const PlannedKernel& k : plan.kernels) {
-    if (k.is_copy) continue;
-    for (const std::string& symbol : kernel_symbols(k)) visible += symbol + "\n";
-  }
-  const fs::path visible_list = options.out / "visible_symbols.txt";
-  write_if_changed(visible_list, visible);
-  newest = std::max(newest, fs::last_write_time(visible_list));
-  // The steps below are code of the generator: when that changes, so may what they make.
-  if (options.identity_files.empty()) newest = std::max(newest, fs::last_write_time(options.self));
-  for (const std::string& file : options.identity_files)
-    newest = std::max(newest, fs::last_write_time(file));
-  if (fs::exists(combined) && fs::last_write_time(combined) >= newest) return;
-
-  const Halide::Target generic(plan.targets.front()->halide);
-  // The runtime runs before any choice of a kernel: baseline instructions only.
-  Halide::compile_standalone_runtime(runtime.string(),
-                                     Halide::Target(generic.os, generic.arch, generic.bits));
-  const fs::path linked = options.out / "linked.tmp.o";
-  run_program(link, log);
-  std::vector<std::string> rename = {objcopy};
-  for (const auto& [halide, fovea] : renamed_symbols) {
-    rename.emplace_back("--redefine-sym");
-    rename.push_back(fmt::format("{}={}", halide, fovea));
-  }
-  rename.push_back(kernels.string());
-  run_program(rename, log);
-  // Without section groups: those of the runtime would be dropped in all generated libraries of a
-  // program but the first one, whose copies are local by then.
-  run_program({objcopy, "--remove-section=.group", runtime.string()}, log);
-  run_program({linker, "-r", "-o", linked.string(), kernels.string(), runtime.string()}, log);
-  run_program(
-      {objcopy, "--redefine-sym", "halide_do_par_for=fovea_halide_do_par_for", linked.string()},
-      log);
-  run_program({objcopy, "--keep-global-symbols=" + visible_list.string(), linked.string()}, log);
-  fs::rename(linked, combined);
-  for (const fs::path& p : {kernels, runtime, log}) fs::remove(p);
+  // The steps are code of the generator: when that changes, so may what they make.
+  if (options.identity_files.empty()) link.made_by.push_back(options.self);
+  for (const std::string& file : options.identity_files) link.made_by.emplace_back(file);
+  link_kernels(link);
 }
 
 }  // namespace
@@ -249,7 +195,7 @@ void emit_library(LibraryPlan plan, const EmitOptions& options) {
   fs::create_directories(options.out / "include");
   compile_missing(plan, options);
   remove_leftovers(plan, options);
-  link_kernels(plan, options);
+  link_planned(plan, options);
   write_if_changed(options.out / "include" / (plan.name + ".h"), c_header(plan));
   write_if_changed(options.out / "include" / (plan.name + ".hpp"), cpp_header(plan));
   write_if_changed(options.out / (plan.name + "_registry.cpp"), registry_source(plan));
