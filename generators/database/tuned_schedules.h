@@ -6,7 +6,6 @@
 #include <fovea/dsl/variant.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,13 @@ namespace fovea {
 struct TunedChoice {
   std::string schedule;  // all parameters
   std::string from;      // "x86-zen4.jsonl:12, amd-zen4, 1.083 x the default"
+  // The longest sequences of the calls that it is for; 0: any.
+  int most_rows = 0, most_keys = 0;
 };
+
+// How much faster than what serves all calls a schedule for short ones has to be, for a library to
+// hold both.
+inline constexpr double least_gain_of_a_second_schedule = 1.05;
 
 // Why a record says nothing about a kernel as this program would make it, though it bears its
 // name: a declaration or a target that has changed since. Empty: it does.
@@ -28,17 +33,20 @@ std::string hard_mismatch(const TuningRecord& record, const KernelSpec& spec,
 std::string soft_mismatch(const TuningRecord& record, const TuningEnvironment& now);
 
 // Files in their order: what an earlier one holds for a kernel wins; within a file what was tuned
-// for calls of every kind before what was tuned for short or long ones alone, and then what was the
-// most over the default. Nothing of the machine this runs on decides.
+// for calls of every kind before what was tuned for long ones alone, and then what was the most
+// over the default. What was tuned for short calls serves those beside it, up to the longest of the
+// shapes it was timed with, where it is that much faster. Nothing of the machine this runs on
+// decides.
 class TunedSchedules {
  public:
   // Throws std::runtime_error: a file cannot be read. Lines that do not read are problems.
   explicit TunedSchedules(const std::vector<std::filesystem::path>& files);
 
-  // Only entries timed with Effort::Final count. `refused` receives a line for each that bears the
-  // kernel's name and is not used.
-  std::optional<TunedChoice> find(const KernelSpec& spec, const Variant& variant,
-                                  std::vector<std::string>& refused) const;
+  // One with limits, if there is one, and then one without, if there is one. Only entries timed
+  // with Effort::Final count. `refused` receives a line for each that bears the kernel's name and
+  // cannot be used.
+  std::vector<TunedChoice> find(const KernelSpec& spec, const Variant& variant,
+                                std::vector<std::string>& refused) const;
 
   const std::vector<std::string>& problems() const { return problems_; }
 

@@ -35,14 +35,31 @@ std::vector<std::string> split_fields(const std::string& text, const std::string
   return fields;
 }
 
+// "", "__q400_k400", "__k1000"
+std::string limits_text(const KernelSpec& s) {
+  std::string text;
+  if (s.most_rows > 0) text += fmt::format("_q{}", s.most_rows);
+  if (s.most_keys > 0) text += fmt::format("_k{}", s.most_keys);
+  return text.empty() ? "" : "_" + text;
+}
+
+bool parse_limits(const std::string& text, KernelSpec& spec) {
+  for (const std::string& part : split_fields(text, "_")) {
+    const std::optional<int> number = part.empty() ? std::nullopt : parse_dimension(part.substr(1));
+    if (!number || (part[0] != 'q' && part[0] != 'k')) return false;
+    (part[0] == 'q' ? spec.most_rows : spec.most_keys) = *number;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string kernel_name(const KernelSpec& s) {
   const std::string dims =
       s.d_qk == s.d_v ? fmt::format("{}", s.d_qk) : fmt::format("{}x{}", s.d_qk, s.d_v);
   const std::string cache = s.cache == "none" ? "" : "__cache_" + s.cache;
-  return fmt::format("fovea_{}__{}__{}{}__d{}__{}", s.pass, s.variant, s.dtype, cache, dims,
-                     replaced(s.target, '-', '_'));
+  return fmt::format("fovea_{}__{}__{}{}__d{}__{}{}", s.pass, s.variant, s.dtype, cache, dims,
+                     replaced(s.target, '-', '_'), limits_text(s));
 }
 
 std::optional<KernelSpec> parse_kernel_name(const std::string& name) {
@@ -51,9 +68,14 @@ std::optional<KernelSpec> parse_kernel_name(const std::string& name) {
   std::vector<std::string> fields = split_fields(name.substr(prefix.size()), "__");
   std::string cache = "none";
   static const std::string cache_prefix = "cache_";
-  if (fields.size() == 6 && fields[3].starts_with(cache_prefix)) {
+  if (fields.size() >= 6 && fields[3].starts_with(cache_prefix)) {
     cache = fields[3].substr(cache_prefix.size());
     fields.erase(fields.begin() + 3);
+  }
+  std::string limits;
+  if (fields.size() == 6) {
+    limits = fields.back();
+    fields.pop_back();
   }
   if (fields.size() != 5 || fields[3].empty() || fields[3][0] != 'd') return {};
   const std::vector<std::string> dims = split_fields(fields[3].substr(1), "x");
@@ -65,9 +87,15 @@ std::optional<KernelSpec> parse_kernel_name(const std::string& name) {
            s.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
   };
   if (!std::all_of(fields.begin(), fields.end(), plain)) return {};
-  const KernelSpec spec{fields[0], fields[1], fields[2], *d_qk, *d_v, replaced(fields[4], '_', '-'),
-                        cache};
+  KernelSpec spec{fields[0], fields[1], fields[2], *d_qk, *d_v, replaced(fields[4], '_', '-'),
+                  cache};
+  if (!limits.empty() && !parse_limits(limits, spec)) return {};
   if (kernel_name(spec) != name) return {};
+  return spec;
+}
+
+KernelSpec without_limits(KernelSpec spec) {
+  spec.most_rows = spec.most_keys = 0;
   return spec;
 }
 

@@ -133,26 +133,47 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
   return s;
 }
 
-// The schedule of k and where it is from.
-void choose_schedule(PlannedKernel& k, const Variant& variant, const TargetRow& target,
-                     const TunedSchedules& tuned, const std::string& changes,
-                     std::vector<std::string>& notes) {
-  std::optional<TunedChoice> entry =
-      k.spec.pass == "append" ? std::nullopt : tuned.find(k.spec, variant, notes);
-  if (entry) {
-    try {
-      planned_schedule(k.spec, variant, target, entry->schedule, "");
-    } catch (const std::invalid_argument& error) {
-      notes.push_back(fmt::format("{}: not used: {}", entry->from, error.what()));
-      entry.reset();
-    }
-  }
+// The kernel with the schedule that `entry` names, nullptr: the default one.
+PlannedKernel scheduled(PlannedKernel k, const Variant& variant, const TargetRow& target,
+                        const TunedChoice* entry, const std::string& changes) {
+  // An entry has to be right by itself.
+  if (entry) planned_schedule(k.spec, variant, target, entry->schedule, "");
   k.schedule = planned_schedule(k.spec, variant, target, entry ? entry->schedule : "", changes);
   k.schedule_from = entry ? entry->from : "default";
   if (!changes.empty()) k.schedule_from += " and --schedule " + changes;
+  if (entry) k.spec.most_rows = entry->most_rows, k.spec.most_keys = entry->most_keys;
+  return k;
+}
+
+// k with its schedule, and before it those for some calls only.
+std::vector<PlannedKernel> with_schedules(const PlannedKernel& k, const Variant& variant,
+                                          const TargetRow& target, const TunedSchedules& tuned,
+                                          const std::string& changes,
+                                          std::vector<std::string>& notes) {
+  std::vector<PlannedKernel> all;
+  if (k.spec.pass != "append" && !target.is_device()) {
+    for (const TunedChoice& entry : tuned.find(k.spec, variant, notes)) {
+      try {
+        all.push_back(scheduled(k, variant, target, &entry, changes));
+      } catch (const std::invalid_argument& error) {
+        notes.push_back(fmt::format("{}: not used: {}", entry.from, error.what()));
+      }
+    }
+  }
+  if (all.empty() || all.back().spec != k.spec)
+    all.push_back(scheduled(k, variant, target, nullptr, changes));
+  const std::string last = text_of(all.back().schedule);
+  std::erase_if(all, [&](const PlannedKernel& other) {
+    return other.spec != k.spec && text_of(other.schedule) == last;
+  });
+  return all;
 }
 
 }  // namespace
+
+std::string kernel_symbol(const std::string& library, const KernelSpec& spec) {
+  return library + "__" + kernel_name(spec);
+}
 
 std::string code_text(const PlannedKernel& k, const Variant& variant) {
   const KernelSpec& s = k.spec;
@@ -287,16 +308,17 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
               PlannedKernel k;
               k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name, cache};
               k.variant = i;
-              k.symbol = plan.name + "__" + kernel_name(k.spec);
               // What is asked of the schedules of attention is nothing for those that append.
               const bool changed = pass != "append" || request.passes.size() == 1;
-              choose_schedule(k, plan.variants[i], *target, tuned, changed ? request.schedule : "",
-                              plan.notes);
-              const auto [same, is_first] =
-                  symbols.emplace(code_text(k, plan.variants[i]), k.symbol);
-              k.is_copy = !is_first;
-              k.symbol = same->second;
-              plan.kernels.push_back(std::move(k));
+              for (PlannedKernel& one :
+                   with_schedules(k, plan.variants[i], *target, tuned,
+                                  changed ? request.schedule : "", plan.notes)) {
+                const auto [same, is_first] = symbols.emplace(code_text(one, plan.variants[i]),
+                                                              kernel_symbol(plan.name, one.spec));
+                one.is_copy = !is_first;
+                one.symbol = same->second;
+                plan.kernels.push_back(std::move(one));
+              }
             }
           }
         }

@@ -32,15 +32,18 @@ struct LibraryRequest {
 
 struct PlannedKernel {
   KernelSpec spec;
-  size_t variant = 0;    // index into LibraryPlan::variants
-  std::string symbol;    // <library>__<kernel name>: two libraries of one program may hold variants
-                         // of one name. Kernels of the same code share that of the first one
+  size_t variant = 0;  // index into LibraryPlan::variants
+  std::string
+      symbol;  // kernel_symbol(), <library>__<kernel name>: two libraries of one program may hold
+               // variants of one name. Kernels of the same code share that of the first one
   bool is_copy = false;  // an earlier kernel has this symbol, and the code
   KernelSchedule schedule;
   // "default", or the entry of a tuning file; with " and --schedule …" what takes its place.
   std::string schedule_from = "default";
   KernelFacts facts;  // known after compilation
 };
+
+std::string kernel_symbol(const std::string& library, const KernelSpec& spec);
 
 // Everything that decides the code of a kernel except its symbol. Equal texts, equal code: what
 // appends to caches is the same for all variants that do not transform keys and values.

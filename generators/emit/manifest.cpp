@@ -13,9 +13,13 @@
 namespace fovea {
 
 nlohmann::ordered_json spec_json(const KernelSpec& spec) {
-  return {{"name", kernel_name(spec)}, {"variant", spec.variant}, {"pass", spec.pass},
-          {"dtype", spec.dtype},       {"cache", spec.cache},     {"d_qk", spec.d_qk},
-          {"d_v", spec.d_v},           {"target", spec.target}};
+  nlohmann::ordered_json json = {{"name", kernel_name(spec)}, {"variant", spec.variant},
+                                 {"pass", spec.pass},         {"dtype", spec.dtype},
+                                 {"cache", spec.cache},       {"d_qk", spec.d_qk},
+                                 {"d_v", spec.d_v},           {"target", spec.target}};
+  if (spec.most_rows > 0) json["most_rows"] = spec.most_rows;
+  if (spec.most_keys > 0) json["most_keys"] = spec.most_keys;
+  return json;
 }
 
 std::string manifest(const LibraryPlan& plan) {

@@ -139,12 +139,13 @@ std::string registry_source(const LibraryPlan& plan) {
     size_t target = 0;
     while (plan.targets[target]->name != k.spec.target) ++target;
     const bool decode = k.spec.pass == "decode";
-    out += fmt::format("    {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+    out += fmt::format("    {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
                        kernel_name(k.spec), k.variant, target, in_capitals(k.spec.pass),
                        in_capitals(k.spec.dtype), row_of(cache_kind_of(k.spec.cache)).enumerator,
                        k.spec.d_qk, k.spec.d_v, k.facts.block_rows, k.facts.scratch_bytes,
                        decode ? "nullptr" : fmt::format("&{}_argv", k.symbol),
-                       decode ? fmt::format("&{}_decode", k.symbol) : "nullptr");
+                       decode ? fmt::format("&{}_decode", k.symbol) : "nullptr", k.spec.most_rows,
+                       k.spec.most_keys);
   }
   out += fmt::format(
       "}};\n\nconst fovea_library_info library = {{FOVEA_ABI_VERSION, \"{}\", variants, {}, "

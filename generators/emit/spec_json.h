@@ -9,7 +9,8 @@
 
 namespace fovea {
 
-// name, variant, pass, dtype, cache, d_qk, d_v, target.
+// name, variant, pass, dtype, cache, d_qk, d_v, target; most_rows and most_keys where there are
+// such limits.
 nlohmann::ordered_json spec_json(const KernelSpec& spec);
 
 }  // namespace fovea

@@ -56,7 +56,8 @@ class Library {
       names_.push_back(kernel_name(c.spec));
       kernels_.push_back({nullptr, 0, target, pass_of(c.spec.pass),
                           bench::parse_element_type(c.spec.dtype), cache_of(c.spec.cache),
-                          c.spec.d_qk, c.spec.d_v, 1, 0, nullptr, nullptr});
+                          c.spec.d_qk, c.spec.d_v, 1, 0, nullptr, nullptr, c.spec.most_rows,
+                          c.spec.most_keys});
     }
     for (size_t i = 0; i < kernels_.size(); ++i) kernels_[i].name = names_[i].c_str();
     info_ = {FOVEA_ABI_VERSION, "library",
@@ -88,6 +89,13 @@ std::string exception_text(const fovea_kernel_info& kernel, detail::CpuFamily fa
   if (preference.reason == nullptr) return "";
   return fmt::format(", {} has {} instead of {} on {}: {}", target.name, preference.value,
                      target.preference, detail::cpu_family_name(family), preference.reason);
+}
+
+std::string limits_of(const fovea_kernel_info& kernel) {
+  char words[80] = "";
+  detail::Text text(words, sizeof words);
+  detail::append_limits(text, kernel);
+  return words;
 }
 
 void choose_pass(const Library& library, const Question& q,
@@ -163,6 +171,8 @@ Choice choose(const std::vector<Candidate>& candidates, const Question& q,
                              cache_of(q.cache),
                              q.shape.d_qk,
                              q.shape.d_v};
+  request.q_rows = q.shape.q_len;
+  request.kv_rows = q.shape.kv_len;
   Choice choice;
   int32_t index = detail::kNoKernel;
   choose_pass(library, q, capabilities, request, index, choice);
@@ -180,6 +190,7 @@ Choice choose(const std::vector<Candidate>& candidates, const Question& q,
                   "{} is the usable target with the largest preference, {}{}", target.name,
                   detail::preference_of(target, kernel.dtype, capabilities.cpu_family).value,
                   exception_text(kernel, capabilities.cpu_family));
+    if (detail::has_limits(kernel)) choice.why_schedule = "for calls of " + limits_of(kernel);
   }
   for (const bool of_another_kind : {false, true}) {
     for (size_t i = 0; i < library.kernels().size(); ++i) {
@@ -191,11 +202,17 @@ Choice choose(const std::vector<Candidate>& candidates, const Question& q,
       char words[512] = "";
       detail::Text text(words, sizeof words);
       detail::append_refusal(text, library.info(), kernel, request, capabilities);
-      const std::string answer = refusal != detail::Refusal::kNone
-                                     ? fmt::format("refused, {}", words)
-                                     : fmt::format("usable, but {} has the larger preference{}",
-                                                   choice.chosen->spec.target,
-                                                   exception_text(kernel, capabilities.cpu_family));
+      std::string answer;
+      if (refusal != detail::Refusal::kNone) {
+        answer = fmt::format("refused, {}", words);
+      } else if (c->spec.target == choice.chosen->spec.target) {
+        answer = fmt::format("usable, but there is a schedule for calls of {}",
+                             limits_of(library.kernels()[static_cast<size_t>(index)]));
+      } else {
+        answer =
+            fmt::format("usable, but {} has the larger preference{}", choice.chosen->spec.target,
+                        exception_text(kernel, capabilities.cpu_family));
+      }
       auto it = std::find_if(choice.others.begin(), choice.others.end(),
                              [&](const auto& known) { return known.first == answer; });
       if (it == choice.others.end()) it = choice.others.insert(it, {answer, {}});

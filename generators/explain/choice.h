@@ -39,7 +39,8 @@ struct Question {
 struct Choice {
   const Candidate* chosen = nullptr;
   std::string why_target, why_pass;
-  std::string refusal;  // why none was chosen
+  std::string why_schedule;  // empty: it is for calls of every shape
+  std::string refusal;       // why none was chosen
   // Each answer with the candidates that get it; those of the chosen one's kind come first.
   std::vector<std::pair<std::string, std::vector<const Candidate*>>> others;
 };

@@ -65,7 +65,10 @@ void run_emit_kernel(EmitArguments& a) {
   a.request.caches = {spec->cache};
   a.request.head_dims = {fmt::format("{}/{}", spec->d_qk, spec->d_v)};
   const LibraryPlan plan = plan_library(a.request, declared_variants());
-  emit_kernel(plan, plan.kernels.front(), a.identity, a.options);
+  PlannedKernel kernel = plan.kernels.front();
+  kernel.spec = *spec;
+  kernel.symbol = kernel_symbol(plan.name, *spec);
+  emit_kernel(plan, kernel, a.identity, a.options);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ nlohmann::ordered_json choice_json(const Choice& choice, const ExplainArguments&
     root["chosen"] = spec_json(choice.chosen->spec);
     root["chosen"]["why_target"] = choice.why_target;
     root["chosen"]["why_pass"] = choice.why_pass;
+    if (!choice.why_schedule.empty()) root["chosen"]["why_schedule"] = choice.why_schedule;
     root["chosen"]["schedule"] = choice.chosen->schedule;
     root["chosen"]["schedule_from"] = choice.chosen->schedule_from;
   } else {
@@ -94,6 +95,7 @@ std::string choice_text(const Choice& choice) {
     out += wrapped("  pass", 12, choice.chosen->spec.pass + ": " + choice.why_pass);
     out += wrapped("  schedule", 12,
                    choice.chosen->schedule + " (" + choice.chosen->schedule_from + ")");
+    if (!choice.why_schedule.empty()) out += wrapped("", 12, choice.why_schedule);
   }
   for (const auto& [answer, kernels] : choice.others) {
     out += answer + ":\n";

@@ -44,6 +44,10 @@ void append_choice(Text* text, const fovea_library_info& library, const Preparat
                  preference_of(target, kernel.dtype, capabilities.cpu_family).value);
     append_exception(text, library, kernel, capabilities);
   }
+  if (has_limits(kernel)) {
+    text->append("; its schedule is for ");
+    append_limits(*text, kernel);
+  }
   text->append("; ");
   append_pass(text, ready, kernel.pass);
   if (ready.problem.request.device != FOVEA_DEVICE_CPU) {
@@ -92,6 +96,11 @@ bool is_of_another_kind(Refusal refusal) {
          refusal == Refusal::kHeadDims;
 }
 
+// A kernel that differs from the chosen one in its schedule alone.
+bool is_other_schedule(const fovea_kernel_info& kernel, const fovea_kernel_info& chosen) {
+  return kernel.target == chosen.target;
+}
+
 // Whether two kernels get the same answer in the same words.
 bool same_answer(const fovea_library_info& library, const fovea_kernel_info& a,
                  const fovea_kernel_info& b, const Preparation& ready) {
@@ -110,6 +119,9 @@ bool same_answer(const fovea_library_info& library, const fovea_kernel_info& a,
       const bool is_chosen = &a == chosen_beside(ready, a);
       if (is_chosen != (&b == chosen_beside(ready, b))) return false;
       if (chosen_beside(ready, a) != chosen_beside(ready, b)) return is_chosen;
+      const fovea_kernel_info* chosen = chosen_beside(ready, a);
+      if (chosen != nullptr && is_other_schedule(a, *chosen) != is_other_schedule(b, *chosen))
+        return false;
       const bool has_reason = preference_of(ta, a.dtype, family).reason != nullptr ||
                               preference_of(tb, b.dtype, family).reason != nullptr;
       return !has_reason || (a.target == b.target && a.dtype == b.dtype);
@@ -122,6 +134,8 @@ bool same_answer(const fovea_library_info& library, const fovea_kernel_info& a,
       return a.cache == b.cache;
     case Refusal::kHeadDims:
       return a.d_qk == b.d_qk && a.d_v == b.d_v;
+    case Refusal::kShape:
+      return a.most_rows == b.most_rows && a.most_keys == b.most_keys;
     case Refusal::kArchitecture:
     case Refusal::kDevice:
     case Refusal::kNoDevice:
@@ -144,6 +158,9 @@ void append_answer(Text* text, const fovea_library_info& library, const fovea_ke
     text->append("refused, ");
     append_refusal(*text, library, kernel, request_for(ready, kernel), ready.capabilities);
     append_device(text, library, kernel, request_for(ready, kernel));
+  } else if (chosen != nullptr && is_other_schedule(kernel, *chosen)) {
+    text->append("usable, but there is a schedule for calls of ");
+    append_limits(*text, *chosen);
   } else if (chosen != nullptr) {
     text->append("usable, but %s has the larger preference", library.targets[chosen->target].name);
     append_exception(text, library, kernel, ready.capabilities);

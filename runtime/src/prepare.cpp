@@ -82,6 +82,8 @@ Counts count_sequences(const Problem& problem) {
 const fovea_kernel_info* find_kernel(const fovea_library_info& library, fovea_pass pass,
                                      Preparation* ready) {
   ready->problem.request.pass = pass;
+  ready->problem.request.q_rows = ready->problem.q_rows;
+  ready->problem.request.kv_rows = ready->problem.kv_rows;
   const int32_t index = select_kernel(library, ready->problem.request, ready->capabilities);
   return index == kNoKernel ? nullptr : &library.kernels[index];
 }

@@ -115,7 +115,16 @@ Verdict judge(const fovea_library_info& library, const fovea_kernel_info& kernel
     return {Refusal::kArchitecture, 0};
   const uint64_t missing = target.needed_features & ~capabilities.cpu_features;
   if (missing != 0) return {Refusal::kCpu, missing};
-  return {Refusal::kNone, 0};
+  const bool rows_fit = kernel.most_rows == 0 || request.q_rows <= kernel.most_rows;
+  const bool keys_fit = kernel.most_keys == 0 || request.kv_rows <= kernel.most_keys;
+  return {rows_fit && keys_fit ? Refusal::kNone : Refusal::kShape, 0};
+}
+
+void append_limits(Text& text, const fovea_kernel_info& kernel) {
+  text.append("at most ");
+  if (kernel.most_rows > 0) text.append("%" PRId32 " query rows", kernel.most_rows);
+  if (kernel.most_rows > 0 && kernel.most_keys > 0) text.append(" and ");
+  if (kernel.most_keys > 0) text.append("%" PRId32 " keys", kernel.most_keys);
 }
 
 int32_t select_kernel(const fovea_library_info& library, const Request& request,
@@ -182,6 +191,10 @@ void append_refusal(Text& text, const fovea_library_info& library, const fovea_k
         text.append("the device (%s) lacks ", capabilities.device.text);
       }
       append_feature_names(text, verdict.missing_features, ", ");
+      break;
+    case Refusal::kShape:
+      text.append("is for calls of ");
+      append_limits(text, kernel);
       break;
   }
 }

@@ -18,6 +18,7 @@ struct Request {
   fovea_cache_kind cache;
   int64_t d_qk, d_v;
   fovea_device device = FOVEA_DEVICE_CPU;  // where tensors are
+  int64_t q_rows = 0, kv_rows = 0;         // of the longest sequence
 };
 
 // All that a choice depends on besides the request. Tests make their own.
@@ -43,7 +44,8 @@ enum class Refusal {
   kDevice,  // another one than the call's
   kNoDevice,
   kArchitecture,
-  kCpu
+  kCpu,
+  kShape
 };
 
 struct Verdict {
@@ -57,13 +59,19 @@ Verdict judge(const fovea_library_info& library, const fovea_kernel_info& kernel
               const Request& request, const Capabilities& capabilities);
 
 // Index of the usable kernel of that variant whose target has the largest preference on this CPU
-// family (the first of equals), or kNoKernel.
+// family (the first of equals: one with limits before one without), or kNoKernel.
 int32_t select_kernel(const fovea_library_info& library, const Request& request,
                       const Capabilities& capabilities);
 
 // "CPU lacks avx512f, avx512bw", …
 void append_refusal(Text& text, const fovea_library_info& library, const fovea_kernel_info& kernel,
                     const Request& request, const Capabilities& capabilities);
+
+// Whether it is for some calls only; and "at most 400 query rows and 400 keys".
+inline bool has_limits(const fovea_kernel_info& kernel) {
+  return kernel.most_rows > 0 || kernel.most_keys > 0;
+}
+void append_limits(Text& text, const fovea_kernel_info& kernel);
 
 // Sets this thread's message to why no kernel serves the request; returns FOVEA_UNSUPPORTED.
 fovea_status fail_without_kernel(const fovea_library_info& library, const Request& request,

@@ -43,6 +43,23 @@ TEST(KernelName, Caches) {
     EXPECT_FALSE(parse_kernel_name(text)) << text;
 }
 
+TEST(KernelName, LimitsOfCalls) {
+  KernelSpec spec{"prefill", "causal", "bf16", 64, 64, "x86-avx512-bf16-amd"};
+  spec.most_rows = 400, spec.most_keys = 1000;
+  EXPECT_EQ(kernel_name(spec), "fovea_prefill__causal__bf16__d64__x86_avx512_bf16_amd__q400_k1000");
+  EXPECT_EQ(parse_kernel_name(kernel_name(spec)), spec);
+  EXPECT_EQ(kernel_name(without_limits(spec)),
+            "fovea_prefill__causal__bf16__d64__x86_avx512_bf16_amd");
+  spec.cache = "int8", spec.most_rows = 0;
+  EXPECT_EQ(kernel_name(spec),
+            "fovea_prefill__causal__bf16__cache_int8__d64__x86_avx512_bf16_amd__k1000");
+  EXPECT_EQ(parse_kernel_name(kernel_name(spec)), spec);
+  for (const char* limits : {"", "q", "k0", "q04", "400", "k400_q400", "q400_k400_k400", "q-4"}) {
+    const std::string text = "fovea_prefill__causal__f32__d64__x86_avx2__" + std::string(limits);
+    EXPECT_FALSE(parse_kernel_name(text)) << text;
+  }
+}
+
 TEST(KernelName, DimensionsOfTwoNumbers) {
   const auto spec = parse_kernel_name("fovea_prefill__full__f32__d192x128__x86_sse41");
   ASSERT_TRUE(spec);

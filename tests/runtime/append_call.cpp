@@ -102,7 +102,9 @@ fovea_kernel_info kernel(const char* name) {
           kAppendBlockRows,
           kKind >= FOVEA_CACHE_I8 ? size_t{256} : size_t{0},
           &fake_append<kKind>,
-          nullptr};
+          nullptr,
+          0,
+          0};
 }
 
 }  // namespace

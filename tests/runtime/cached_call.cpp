@@ -135,8 +135,9 @@ void add_kernels(const char* prefill, const char* decode, std::vector<fovea_kern
   static const fovea_decode_info info = {kCachedKeyBlock, kCachedChunkBlocks, 1, 1, 1, 0, 2, parts,
                                          &fake_range,     &fake_finish};
   kernels->push_back({prefill, 0, 0, FOVEA_PREFILL, FOVEA_F32, kKind, 32, 32, kCachedBlockRows, 0,
-                      &fake_prefill<kKind>, nullptr});
-  kernels->push_back({decode, 0, 0, FOVEA_DECODE, FOVEA_F32, kKind, 32, 32, 4, 0, nullptr, &info});
+                      &fake_prefill<kKind>, nullptr, 0, 0});
+  kernels->push_back(
+      {decode, 0, 0, FOVEA_DECODE, FOVEA_F32, kKind, 32, 32, 4, 0, nullptr, &info, 0, 0});
 }
 
 }  // namespace

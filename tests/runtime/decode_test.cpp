@@ -108,7 +108,7 @@ struct DecodeCall : Attention {
         kernels(library.kernels, library.kernels + library.kernel_count) {
     kernels.insert(kernels.begin(),
                    {"fovea_decode__plain__f32__d4__x86-sse41", kPlain, 0, FOVEA_DECODE, FOVEA_F32,
-                    FOVEA_CACHE_NONE, 4, 4, 4, kScratchBytes, nullptr, &info});
+                    FOVEA_CACHE_NONE, 4, 4, 4, kScratchBytes, nullptr, &info, 0, 0});
     library.kernels = kernels.data();
     library.kernel_count = static_cast<int32_t>(kernels.size());
     parts.clear();

@@ -21,8 +21,8 @@ constexpr fovea_target_info targets[] = {
 };
 constexpr fovea_variant_info variants[] = {{"causal", 1, nullptr, 0, 0, 1, 0}};
 constexpr fovea_kernel_info kernel(const char* name, int32_t target) {
-  return {name, 0,  target, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64,
-          64,   32, 0,      nullptr,       nullptr};
+  return {name,    0, target, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 32, 0, nullptr,
+          nullptr, 0, 0};
 }
 constexpr fovea_kernel_info kernels[] = {kernel("avx2", 0), kernel("opencl", 1), kernel("sm70", 2),
                                          kernel("sm80", 3), kernel("sm86", 4)};

@@ -20,7 +20,7 @@ EveryTarget::EveryTarget() : variant{"v", 0, nullptr, 0, 0, 1, 0} {
       if (name.find("-bf16") != std::string::npos && dtype != FOVEA_BF16) continue;
       if (name.find("-fp16") != std::string::npos && dtype != FOVEA_F16) continue;
       kernels.push_back({targets[i].name, 0, static_cast<int32_t>(i), FOVEA_PREFILL, dtype,
-                         FOVEA_CACHE_NONE, 64, 64, 8, 0, nullptr, nullptr});
+                         FOVEA_CACHE_NONE, 64, 64, 8, 0, nullptr, nullptr, 0, 0});
     }
   }
   library = {FOVEA_ABI_VERSION, "every",

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
+#include <vector>
 
 #include "cpu_detect.h"
 #include "fake_library.h"
@@ -198,6 +200,78 @@ TEST_F(Selection, IsPure) {
   const detail::Verdict verdict = judge(library, library.kernels[kPlainAvx512], request, nothing);
   EXPECT_EQ(verdict.refusal, detail::Refusal::kCpu);
   EXPECT_EQ(verdict.missing_features, UINT64_C(1) << 62);
+}
+
+// Two schedules of one kernel: the one with limits stands first.
+struct TwoSchedules {
+  TwoSchedules() : library(fake_library()) {
+    kernels.assign(library.kernels, library.kernels + library.kernel_count);
+    fovea_kernel_info narrow = kernels[kPlainAvx2];
+    narrow.name = "fovea_prefill__plain__f32__d4__x86-avx2__q20_k12";
+    narrow.most_rows = 20;
+    narrow.most_keys = 12;
+    kernels.insert(kernels.begin() + kPlainAvx2, narrow);
+    library.kernels = kernels.data();
+    library.kernel_count = static_cast<int32_t>(kernels.size());
+  }
+  static constexpr int kNarrow = kPlainAvx2, kWide = kPlainAvx2 + 1;
+  fovea_library_info library;
+  std::vector<fovea_kernel_info> kernels;
+};
+
+TEST_F(Selection, LimitsOfAScheduleDecideByTheLongestSequence) {
+  const TwoSchedules two;
+  const detail::Capabilities here = {
+      detail::cpu_architecture(), 0,       detail::CpuFamily::kUnknown,
+      detail::kAllTargetsEnabled, nullptr, nullptr};
+  detail::Request request = {kPlain, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 4, 4};
+  for (const auto& [rows, keys, expected] : {std::tuple{20, 12, TwoSchedules::kNarrow},
+                                             {1, 1, TwoSchedules::kNarrow},
+                                             {21, 12, TwoSchedules::kWide},
+                                             {20, 13, TwoSchedules::kWide},
+                                             {4000, 4000, TwoSchedules::kWide}}) {
+    request.q_rows = rows;
+    request.kv_rows = keys;
+    EXPECT_EQ(select_kernel(two.library, request, here), expected) << rows << " " << keys;
+  }
+  EXPECT_EQ(judge(two.library, two.kernels[TwoSchedules::kNarrow], request, here).refusal,
+            detail::Refusal::kShape);
+  // A better target with no schedule for short calls comes before a worse one that has it.
+  detail::Capabilities better = here;
+  better.cpu_features = ~UINT64_C(0);
+  request.q_rows = request.kv_rows = 1;
+  EXPECT_EQ(select_kernel(two.library, request, better), kPlainAvx512 + 1);
+}
+
+TEST_F(Selection, ExplainNamesTheLimitsOfSchedules) {
+  const TwoSchedules two;
+  Attention a(kPlain, 2, 4, 2, 20, 12);
+  a.library = two.library;
+  std::string text;
+  ASSERT_EQ(a.explain(&text), FOVEA_OK);
+  EXPECT_EQ(text.rfind("chosen: fovea_prefill__plain__f32__d4__x86-avx2__q20_k12 (x86-avx2 is the "
+                       "usable target with the largest preference, 20; its schedule is for at most "
+                       "20 query rows and 12 keys; pass prefill",
+                       0),
+            0U)
+      << text;
+  EXPECT_NE(text.find("usable, but there is a schedule for calls of at most 20 query rows and 12 "
+                      "keys:\n  fovea_prefill__plain__f32__d4__x86-avx2\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("usable, but x86-avx2 has the larger preference:\n"
+                      "  fovea_prefill__plain__f32__d4__x86-sse41\n"),
+            std::string::npos)
+      << text;
+
+  Attention longer(kPlain, 2, 4, 2, 21, 12);
+  longer.library = two.library;
+  ASSERT_EQ(longer.explain(&text), FOVEA_OK);
+  EXPECT_EQ(text.rfind("chosen: fovea_prefill__plain__f32__d4__x86-avx2 (", 0), 0U) << text;
+  EXPECT_NE(text.find("refused, is for calls of at most 20 query rows and 12 keys:\n"
+                      "  fovea_prefill__plain__f32__d4__x86-avx2__q20_k12\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -25,16 +25,21 @@ class TunedFiles : public ::testing::Test {
     for (const TuningRecord& r : records) append_record(file, r);
     return file;
   }
-  // What is planned for the sample's kernel.
+  // What is planned for the sample's kernel: the schedule for calls of every shape.
   static PlannedKernel planned(const std::vector<std::filesystem::path>& files,
                                const std::string& changes = "", Variant v = Variant("plain")) {
+    return all_planned(files, changes, std::move(v)).back();
+  }
+  static std::vector<PlannedKernel> all_planned(const std::vector<std::filesystem::path>& files,
+                                                const std::string& changes = "",
+                                                Variant v = Variant("plain")) {
     const KernelSpec spec = sample_spec();
     LibraryRequest request = {"lib", {}, {spec.target}, {"f32"}, {"64"}, {"prefill"}};
     request.schedule = changes;
     for (const auto& file : files) request.tuned.push_back(file.string());
     const LibraryPlan plan = plan_library(request, {std::move(v)});
     notes = plan.notes;
-    return plan.kernels.at(0);
+    return plan.kernels;
   }
   static std::vector<std::string> notes;
 
@@ -61,12 +66,77 @@ TEST_F(TunedFiles, TheEntryThatWasTheMostOverTheDefaultIsTaken) {
   EXPECT_EQ(k.schedule_from, "a.jsonl:2, amd-zen4, 1.200 x the default");
 }
 
-TEST_F(TunedFiles, WhatWasTunedForShortCallsAloneComesLast) {
+TEST_F(TunedFiles, WhatWasTunedForLongCallsAloneComesAfterWhatWasTunedForAll) {
   TuningRecord narrow = sample_record("key_tile=8", 1.4);
-  narrow.workload.name = "short";
+  narrow.workload.name = "long";
   EXPECT_THAT(planned({write("a.jsonl", {narrow})}).schedule_from, HasSubstr("a.jsonl:1"));
   const auto file = write("b.jsonl", {narrow, sample_record("key_tile=2", 1.05), narrow});
   EXPECT_THAT(planned({file}).schedule_from, HasSubstr("b.jsonl:2"));
+}
+
+TuningRecord short_record(const std::string& schedule, double speedup) {
+  TuningRecord r = sample_record(schedule, speedup);
+  r.workload.name = "short";
+  r.workload.shapes = {"b=1,hq=8,hkv=8,sq=96,skv=96,d=64", "b=1,hq=4,hkv=4,sq=300,skv=400,d=64"};
+  r.timings = {{r.workload.shapes[0], {1}, {speedup}}, {r.workload.shapes[1], {1}, {speedup}}};
+  return r;
+}
+
+TEST_F(TunedFiles, WhatWasTunedForShortCallsServesThoseBesideTheOther) {
+  const auto file =
+      write("a.jsonl", {short_record("key_tile=8", 1.2), sample_record("key_tile=2", 1.1)});
+  const std::vector<PlannedKernel> both = all_planned({file});
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(kernel_name(both[0].spec), "fovea_prefill__plain__f32__d64__x86_avx2__q300_k400");
+  EXPECT_EQ(both[0].symbol, "lib__" + kernel_name(both[0].spec));
+  EXPECT_EQ(text_of(both[0].schedule), sample_record("key_tile=8").schedule);
+  EXPECT_THAT(both[0].schedule_from, HasSubstr("a.jsonl:1"));
+  EXPECT_EQ(kernel_name(both[1].spec), "fovea_prefill__plain__f32__d64__x86_avx2");
+  EXPECT_EQ(text_of(both[1].schedule), sample_record("key_tile=2").schedule);
+  EXPECT_THAT(notes, IsEmpty());
+  // Without an entry for all calls it stands beside the default.
+  const std::vector<PlannedKernel> alone =
+      all_planned({write("b.jsonl", {short_record("key_tile=8", 1.2)})});
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_EQ(alone[1].schedule_from, "default");
+}
+
+TEST_F(TunedFiles, ASecondScheduleHasToPay) {
+  EXPECT_EQ(all_planned({write("a.jsonl", {short_record("key_tile=8", 1.04)})}).size(), 1U);
+  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("a.jsonl:1: not used: in short calls 1.040 x"),
+                                       HasSubstr("1.05 x is asked"))));
+  // What counts is what serves those calls else: here by 1.2 / 1.15 in the one shape that both were
+  // timed with, and 1.2 / 1.1 in the other.
+  TuningRecord general = sample_record("key_tile=2", 1.1);
+  general.timings = {{"b=1,hq=8,hkv=8,sq=96,skv=96,d=64", {1, 1, 9}, {1.15, 1.15, 1.15}}};
+  const auto file = write("b.jsonl", {short_record("key_tile=8", 1.2), general});
+  EXPECT_EQ(all_planned({file}).size(), 2U);
+  general.timings[0].incumbent_seconds = {1.3, 1.3, 1.3};
+  EXPECT_EQ(all_planned({write("c.jsonl", {short_record("key_tile=8", 1.2), general})}).size(), 1U);
+  // The same schedule twice is one kernel.
+  general = sample_record("key_tile=8", 1.1);
+  EXPECT_EQ(all_planned({write("d.jsonl", {short_record("key_tile=8", 1.3), general})}).size(), 1U);
+}
+
+TEST_F(TunedFiles, ALaterFileAddsNoScheduleToWhatAnEarlierOneHolds) {
+  const auto own = write("own.jsonl", {sample_record("key_tile=2", 1.05)});
+  const auto shipped = write("shipped.jsonl", {short_record("key_tile=8", 1.3)});
+  EXPECT_EQ(all_planned({own, shipped}).size(), 1U);
+  const std::vector<PlannedKernel> both = all_planned({shipped, own});
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_THAT(both[1].schedule_from, HasSubstr("own.jsonl:1"));
+}
+
+TEST_F(TunedFiles, OfDecodeKeysAloneDecide) {
+  TuningRecord r = short_record("", 1.3);
+  KernelSpec spec = sample_spec();
+  spec.pass = "decode";
+  r.kernel = kernel_name(spec);
+  r.schedule = "any";
+  const auto choices = TunedSchedules({write("a.jsonl", {r})}).find(spec, Variant("plain"), notes);
+  ASSERT_EQ(choices.size(), 1U);
+  EXPECT_EQ(choices[0].most_rows, 0);
+  EXPECT_EQ(choices[0].most_keys, 400);
 }
 
 TEST_F(TunedFiles, AnEarlierFileWinsOverALaterOne) {

@@ -20,7 +20,7 @@ extern "C" {
 #define FOVEA_VERSION_PATCH 0
 
 /* Raised when the layout of a structure shared with generated code changes. */
-#define FOVEA_ABI_VERSION 5
+#define FOVEA_ABI_VERSION 6
 
 /* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says
  * what to change. */

@@ -213,7 +213,7 @@ typedef struct fovea_decode_info {
 } fovea_decode_info;
 
 typedef struct fovea_kernel_info {
-  const char* name; /* fovea_<pass>__<variant>__<dtype>__d<dims>__<target> */
+  const char* name; /* fovea_<pass>__<variant>__<dtype>__d<dims>__<target>, and its limits */
   int32_t variant;  /* index into fovea_library_info.variants */
   int32_t target;   /* index into fovea_library_info.targets */
   fovea_pass pass;
@@ -224,6 +224,10 @@ typedef struct fovea_kernel_info {
   size_t scratch_bytes;    /* what the kernel takes from its fovea_scratch, alignment included */
   int (*run)(void** argv); /* prefill and append, else NULL */
   const fovea_decode_info* decode; /* decode, else NULL */
+  /* Calls that it may be chosen for: the longest sequence has at most so many query rows and keys;
+   * 0: any number. A kernel with limits stands before the one that differs in nothing but its
+   * schedule and has none. */
+  int32_t most_rows, most_keys;
 } fovea_kernel_info;
 
 typedef struct fovea_library_info {

@@ -123,22 +123,22 @@ const fovea_decode_part sample__fovea_decode__plain__f32__d192x128__x86_avx512_p
 const fovea_decode_info sample__fovea_decode__plain__f32__d192x128__x86_avx512_decode = {128, 4, 8, 20, 1, 0, 2, sample__fovea_decode__plain__f32__d192x128__x86_avx512_parts, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_range_argv, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_finish_argv};
 
 const fovea_kernel_info kernels[] = {
-    {"fovea_prefill__everything__f32__d64__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 8, 512, &sample__fovea_prefill__everything__f32__d64__x86_avx2_argv, nullptr},
-    {"fovea_prefill__everything__f32__d64__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 16, 1024, &sample__fovea_prefill__everything__f32__d64__x86_avx512_argv, nullptr},
-    {"fovea_prefill__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 24, 1536, &sample__fovea_prefill__everything__f32__d192x128__x86_avx2_argv, nullptr},
-    {"fovea_prefill__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 32, 2048, &sample__fovea_prefill__everything__f32__d192x128__x86_avx512_argv, nullptr},
-    {"fovea_decode__everything__f32__d64__x86_avx2", 0, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 40, 2560, nullptr, &sample__fovea_decode__everything__f32__d64__x86_avx2_decode},
-    {"fovea_decode__everything__f32__d64__x86_avx512", 0, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 48, 3072, nullptr, &sample__fovea_decode__everything__f32__d64__x86_avx512_decode},
-    {"fovea_decode__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 56, 3584, nullptr, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_decode},
-    {"fovea_decode__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 64, 4096, nullptr, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_decode},
-    {"fovea_prefill__plain__f32__d64__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 72, 4608, &sample__fovea_prefill__plain__f32__d64__x86_avx2_argv, nullptr},
-    {"fovea_prefill__plain__f32__d64__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 80, 5120, &sample__fovea_prefill__plain__f32__d64__x86_avx512_argv, nullptr},
-    {"fovea_prefill__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 88, 5632, &sample__fovea_prefill__plain__f32__d192x128__x86_avx2_argv, nullptr},
-    {"fovea_prefill__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 96, 6144, &sample__fovea_prefill__plain__f32__d192x128__x86_avx512_argv, nullptr},
-    {"fovea_decode__plain__f32__d64__x86_avx2", 1, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 104, 6656, nullptr, &sample__fovea_decode__plain__f32__d64__x86_avx2_decode},
-    {"fovea_decode__plain__f32__d64__x86_avx512", 1, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 112, 7168, nullptr, &sample__fovea_decode__plain__f32__d64__x86_avx512_decode},
-    {"fovea_decode__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 120, 7680, nullptr, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_decode},
-    {"fovea_decode__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 128, 8192, nullptr, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_decode},
+    {"fovea_prefill__everything__f32__d64__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 8, 512, &sample__fovea_prefill__everything__f32__d64__x86_avx2_argv, nullptr, 0, 0},
+    {"fovea_prefill__everything__f32__d64__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 16, 1024, &sample__fovea_prefill__everything__f32__d64__x86_avx512_argv, nullptr, 0, 0},
+    {"fovea_prefill__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 24, 1536, &sample__fovea_prefill__everything__f32__d192x128__x86_avx2_argv, nullptr, 0, 0},
+    {"fovea_prefill__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 32, 2048, &sample__fovea_prefill__everything__f32__d192x128__x86_avx512_argv, nullptr, 0, 0},
+    {"fovea_decode__everything__f32__d64__x86_avx2", 0, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 40, 2560, nullptr, &sample__fovea_decode__everything__f32__d64__x86_avx2_decode, 0, 0},
+    {"fovea_decode__everything__f32__d64__x86_avx512", 0, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 48, 3072, nullptr, &sample__fovea_decode__everything__f32__d64__x86_avx512_decode, 0, 0},
+    {"fovea_decode__everything__f32__d192x128__x86_avx2", 0, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 56, 3584, nullptr, &sample__fovea_decode__everything__f32__d192x128__x86_avx2_decode, 0, 0},
+    {"fovea_decode__everything__f32__d192x128__x86_avx512", 0, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 64, 4096, nullptr, &sample__fovea_decode__everything__f32__d192x128__x86_avx512_decode, 0, 0},
+    {"fovea_prefill__plain__f32__d64__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 72, 4608, &sample__fovea_prefill__plain__f32__d64__x86_avx2_argv, nullptr, 0, 0},
+    {"fovea_prefill__plain__f32__d64__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 80, 5120, &sample__fovea_prefill__plain__f32__d64__x86_avx512_argv, nullptr, 0, 0},
+    {"fovea_prefill__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 88, 5632, &sample__fovea_prefill__plain__f32__d192x128__x86_avx2_argv, nullptr, 0, 0},
+    {"fovea_prefill__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_PREFILL, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 96, 6144, &sample__fovea_prefill__plain__f32__d192x128__x86_avx512_argv, nullptr, 0, 0},
+    {"fovea_decode__plain__f32__d64__x86_avx2", 1, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 104, 6656, nullptr, &sample__fovea_decode__plain__f32__d64__x86_avx2_decode, 0, 0},
+    {"fovea_decode__plain__f32__d64__x86_avx512", 1, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 64, 64, 112, 7168, nullptr, &sample__fovea_decode__plain__f32__d64__x86_avx512_decode, 0, 0},
+    {"fovea_decode__plain__f32__d192x128__x86_avx2", 1, 0, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 120, 7680, nullptr, &sample__fovea_decode__plain__f32__d192x128__x86_avx2_decode, 0, 0},
+    {"fovea_decode__plain__f32__d192x128__x86_avx512", 1, 1, FOVEA_DECODE, FOVEA_F32, FOVEA_CACHE_NONE, 192, 128, 128, 8192, nullptr, &sample__fovea_decode__plain__f32__d192x128__x86_avx512_decode, 0, 0},
 };
 
 const fovea_library_info library = {FOVEA_ABI_VERSION, "sample", variants, 2, targets, 2, kernels, 16};
