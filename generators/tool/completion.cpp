@@ -21,6 +21,7 @@ struct OptionWords {
 struct CommandWords {
   std::string name, description;
   std::vector<OptionWords> options;
+  std::vector<CommandWords> nested;  // fovea database list
 };
 
 std::vector<OptionWords> options_of(const CLI::App& app) {
@@ -40,7 +41,8 @@ std::vector<CommandWords> commands_of(const CLI::App& app) {
   std::vector<CommandWords> all;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (!command->get_group().empty())
-      all.push_back({command->get_name(), command->get_description(), options_of(*command)});
+      all.push_back({command->get_name(), command->get_description(), options_of(*command),
+                     commands_of(*command)});
   }
   return all;
 }
@@ -66,6 +68,12 @@ std::string names_of(const std::vector<OptionWords>& options) {
   return all;
 }
 
+std::string names_of(const std::vector<CommandWords>& commands) {
+  std::string all;
+  for (const CommandWords& c : commands) all += (all.empty() ? "" : " ") + c.name;
+  return all;
+}
+
 const std::vector<std::string>* words_of(const CompletionWords& words, const OptionWords& option) {
   for (const std::string& name : option.names) {
     if (const auto it = words.find(name); it != words.end()) return &it->second;
@@ -77,8 +85,6 @@ const std::vector<std::string>* words_of(const CompletionWords& words, const Opt
 
 std::string bash_completion(const CLI::App& app, const CompletionWords& words) {
   const std::vector<CommandWords> commands = commands_of(app);
-  std::vector<std::string> names;
-  for (const CommandWords& c : commands) names.push_back(c.name);
   const std::string function = function_name(app.get_name());
   std::string out = fmt::format(
       "# bash completion of {0}: source <({0} completion bash)\n{1}() {{\n"
@@ -87,7 +93,7 @@ std::string bash_completion(const CLI::App& app, const CompletionWords& words) {
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W '{3}'\" $options\" -- \"$current\"))\n    return\n  fi\n"
       "  case $previous in\n",
-      app.get_name(), function, names_of(options_of(app)), fmt::join(names, " "));
+      app.get_name(), function, names_of(options_of(app)), names_of(commands));
   for (const auto& [option, values] : words) {
     out += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$current\")); return ;;\n",
                        option, fmt::join(values, " "));
@@ -95,6 +101,18 @@ std::string bash_completion(const CLI::App& app, const CompletionWords& words) {
   out += "  esac\n  case ${COMP_WORDS[1]} in\n";
   for (const CommandWords& c : commands)
     out += fmt::format("    {}) options='{}' ;;\n", c.name, names_of(c.options));
+  out += "  esac\n  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n";
+  for (const CommandWords& c : commands) {
+    for (const CommandWords& n : c.nested)
+      out += fmt::format("    '{} {}') options='{}' ;;\n", c.name, n.name, names_of(n.options));
+  }
+  out += "  esac\n  case \"$COMP_CWORD ${COMP_WORDS[1]}\" in\n";
+  for (const CommandWords& c : commands) {
+    if (c.nested.empty()) continue;
+    out += fmt::format(
+        "    '2 {}') COMPREPLY=($(compgen -W '{}'\" $options\" -- \"$current\")); return ;;\n",
+        c.name, names_of(c.nested));
+  }
   // What is neither an option nor a value from a list is a file, or the name that a command takes.
   out += fmt::format(
       "  esac\n  if [[ $current == -* ]]; then\n"
@@ -110,6 +128,47 @@ std::string bash_completion(const CLI::App& app, const CompletionWords& words) {
   return out;
 }
 
+namespace {
+
+std::string zsh_arguments(const CommandWords& c, const CompletionWords& words) {
+  std::string out = " _arguments";
+  for (const OptionWords& o : c.options) {
+    for (const std::string& name : o.names) {
+      out += fmt::format(" \\\n        '*{}[{}]", name, plain(o.description));
+      const std::vector<std::string>* values = words_of(words, o);
+      if (values != nullptr) {
+        out += fmt::format(":value:({})", fmt::join(*values, " "));
+      } else if (o.takes_value) {
+        out += ":value:_files";
+      }
+      out += "'";
+    }
+  }
+  return out + " \\\n        '*:file:_files'";
+}
+
+// Options of a command, offered after the words that `seen` asks for.
+std::string fish_options(const std::string& program, const std::string& seen, const CommandWords& c,
+                         const CompletionWords& words) {
+  std::string out;
+  for (const OptionWords& o : c.options) {
+    for (const std::string& name : o.names) {
+      out += fmt::format("complete -c {} -n '{}' -l {} -d '{}'", program, seen, name.substr(2),
+                         plain(o.description));
+      const std::vector<std::string>* values = words_of(words, o);
+      if (values != nullptr) {
+        out += fmt::format(" -x -a '{}'", fmt::join(*values, " "));
+      } else if (o.takes_value) {
+        out += " -r";
+      }
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string zsh_completion(const CLI::App& app, const CompletionWords& words) {
   const std::vector<CommandWords> commands = commands_of(app);
   const std::string function = function_name(app.get_name());
@@ -121,20 +180,20 @@ std::string zsh_completion(const CLI::App& app, const CompletionWords& words) {
     out += fmt::format("      '{}:{}'\n", c.name, plain(c.description));
   out += "    )\n    _describe command commands\n    return\n  fi\n  case ${words[2]} in\n";
   for (const CommandWords& c : commands) {
-    out += fmt::format("    {}) _arguments", c.name);
-    for (const OptionWords& o : c.options) {
-      for (const std::string& name : o.names) {
-        out += fmt::format(" \\\n        '*{}[{}]", name, plain(o.description));
-        const std::vector<std::string>* values = words_of(words, o);
-        if (values != nullptr) {
-          out += fmt::format(":value:({})", fmt::join(*values, " "));
-        } else if (o.takes_value) {
-          out += ":value:_files";
-        }
-        out += "'";
-      }
+    if (c.nested.empty()) {
+      out += fmt::format("    {})", c.name) + zsh_arguments(c, words) + " ;;\n";
+      continue;
     }
-    out += " \\\n        '*:file:_files' ;;\n";
+    out += fmt::format("    {})\n      if (( CURRENT == 3 )); then\n        local -a nested=(\n",
+                       c.name);
+    for (const CommandWords& n : c.nested)
+      out += fmt::format("          '{}:{}'\n", n.name, plain(n.description));
+    out +=
+        "        )\n        _describe command nested\n        return\n      fi\n"
+        "      case ${words[3]} in\n";
+    for (const CommandWords& n : c.nested)
+      out += fmt::format("        {})", n.name) + zsh_arguments(n, words) + " ;;\n";
+    out += "      esac ;;\n";
   }
   return out + fmt::format("  esac\n}}\ncompdef {} {}\n", function, app.get_name());
 }
@@ -145,18 +204,14 @@ std::string fish_completion(const CLI::App& app, const CompletionWords& words) {
   for (const CommandWords& c : commands_of(app)) {
     out += fmt::format("complete -c {} -n __fish_use_subcommand -f -a {} -d '{}'\n", app.get_name(),
                        c.name, plain(c.description));
-    for (const OptionWords& o : c.options) {
-      for (const std::string& name : o.names) {
-        out += fmt::format("complete -c {} -n '__fish_seen_subcommand_from {}' -l {} -d '{}'",
-                           app.get_name(), c.name, name.substr(2), plain(o.description));
-        const std::vector<std::string>* values = words_of(words, o);
-        if (values != nullptr) {
-          out += fmt::format(" -x -a '{}'", fmt::join(*values, " "));
-        } else if (o.takes_value) {
-          out += " -r";
-        }
-        out += "\n";
-      }
+    const std::string seen = "__fish_seen_subcommand_from " + c.name;
+    out += fish_options(app.get_name(), seen, c, words);
+    for (const CommandWords& n : c.nested) {
+      out += fmt::format(
+          "complete -c {} -n '{}; and not __fish_seen_subcommand_from {}' -f -a {} -d '{}'\n",
+          app.get_name(), seen, names_of(c.nested), n.name, plain(n.description));
+      out += fish_options(app.get_name(), seen + "; and __fish_seen_subcommand_from " + n.name, n,
+                          words);
     }
   }
   return out;

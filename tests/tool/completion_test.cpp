@@ -51,6 +51,13 @@ TEST(Completion, OptionsOfTheCommand) {
   EXPECT_THAT(offers({"list", "--rou"}), IsEmpty());
 }
 
+TEST(Completion, CommandsOfACommand) {
+  EXPECT_THAT(offers({"database", "me"}), ElementsAre("merge"));
+  EXPECT_THAT(offers({"database", ""}), IsSupersetOf({"list", "merge", "prune", "export", "diff"}));
+  EXPECT_THAT(offers({"database", "list", "--al"}), ElementsAre("--all"));
+  EXPECT_THAT(offers({"database", "prune", "--al"}), IsEmpty());
+}
+
 TEST(Completion, Values) {
   EXPECT_THAT(offers({"bench", "--pass", ""}), UnorderedElementsAre("prefill", "decode"));
   EXPECT_THAT(offers({"emit", "--target", "x86-avx5"}), Contains("x86-avx512"));
