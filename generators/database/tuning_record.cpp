@@ -85,32 +85,35 @@ Json record_json(const TuningRecord& r) {
                        {"incumbent_seconds", rounded(t.incumbent_seconds)}});
   }
   const TuningEnvironment& e = r.environment;
-  return {{"schema", TuningRecord::schema},
-          {"kernel", r.kernel},
-          {"workload",
-           {{"class", r.workload.name},
-            {"shapes", r.workload.shapes},
-            {"settings", r.workload.settings},
-            {"threads", r.workload.threads}}},
-          {"status", status_name(r.status)},
-          {"reason", r.reason},
-          {"effort", effort_name(r.effort)},
-          {"speedup", rounded(r.speedup)},
-          {"schedule", schedule_json(r.schedule)},
-          {"incumbent", schedule_json(r.incumbent)},
-          {"verification",
-           {{"max_abs_error", rounded(r.max_abs_error)}, {"error_bound", rounded(r.error_bound)}}},
-          {"timings", std::move(timings)},
-          {"variant_hash", r.variant_hash},
-          {"target", r.target},
-          {"environment",
-           {{"cpu", e.cpu},
-            {"cpu_model", e.cpu_model},
-            {"features", e.features},
-            {"halide", e.halide},
-            {"fovea", e.fovea},
-            {"compiler", e.compiler}}},
-          {"date", r.date}};
+  Json json = {
+      {"schema", TuningRecord::schema},
+      {"kernel", r.kernel},
+      {"workload",
+       {{"class", r.workload.name},
+        {"shapes", r.workload.shapes},
+        {"settings", r.workload.settings},
+        {"threads", r.workload.threads}}},
+      {"status", status_name(r.status)},
+      {"reason", r.reason},
+      {"effort", effort_name(r.effort)},
+      {"speedup", rounded(r.speedup)},
+      {"schedule", schedule_json(r.schedule)},
+      {"incumbent", schedule_json(r.incumbent)},
+      {"verification",
+       {{"max_abs_error", rounded(r.max_abs_error)}, {"error_bound", rounded(r.error_bound)}}},
+      {"timings", std::move(timings)},
+      {"variant_hash", r.variant_hash},
+      {"target", r.target},
+      {"environment",
+       {{"cpu", e.cpu},
+        {"cpu_model", e.cpu_model},
+        {"features", e.features},
+        {"halide", e.halide},
+        {"fovea", e.fovea},
+        {"compiler", e.compiler}}},
+      {"date", r.date}};
+  if (!r.judged_by.empty()) json["judged_by"] = r.judged_by;
+  return json;
 }
 
 std::string record_line(const TuningRecord& record) {
@@ -151,6 +154,7 @@ TuningRecord parse_record(const std::string& line) {
     r.environment = {text(e, "cpu"),    text(e, "cpu_model"), text(e, "features"),
                      text(e, "halide"), text(e, "fovea"),     text(e, "compiler")};
     r.date = text(json, "date");
+    r.judged_by = json.value("judged_by", "");
   } catch (const Json::exception& error) {
     throw std::invalid_argument(error.what());
   }

@@ -63,6 +63,9 @@ struct TuningRecord {
   TrialStatus status = TrialStatus::Ok;
   std::string reason;  // of another status
   Effort effort = Effort::Screen;
+  // What a schedule was judged by that was not run: "llvm-mca: cortex-a76, neoverse-n1". Empty: it
+  // was verified and timed.
+  std::string judged_by;
   double max_abs_error = 0, error_bound = 0;
   std::vector<ShapeTiming> timings;
   double speedup = 0;  // over the documented default, geometric mean over the shapes; 0: not timed

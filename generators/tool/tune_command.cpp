@@ -24,7 +24,9 @@
 #include "generators/describe/call_shape.h"
 #include "generators/emit/library_spec.h"
 #include "generators/tool/commands.h"
+#include "generators/tuner/compare_tuned.h"
 #include "generators/tuner/kernel_trials.h"
+#include "generators/tuner/static_trials.h"
 #include "generators/tuner/time_again.h"
 #include "generators/tuner/tuner.h"
 #include "generators/tuner/workloads.h"
@@ -39,10 +41,12 @@ struct TuneArguments {
                                      settings;
   std::string pass = "prefill", cache_kind = "none", workload = "any", strategy = "halving";
   std::string out = "tuned.jsonl", again, budget, cxx, runtime, cache;
+  std::vector<std::string> compare;
   size_t candidates = 0, memory_mb = 2048;
   SearchOptions search;
   double compile_timeout_s = 120, call_timeout_s = 10;
   int threads = 1, jobs = 0;
+  std::string cost = "time";
   bool space = false, json = false;
 };
 
@@ -183,7 +187,9 @@ TrialOptions trial_options(const TuneArguments& a) {
 TuneResult tune_kernel(const TuneArguments& a, const KernelSpec& spec,
                        const std::vector<Variant>& declared, const TuningEnvironment& environment) {
   const Variant& variant = find_variant(declared, spec.variant);
-  const ScheduleSpace space = schedule_space(spec, variant);
+  const bool is_static = a.cost == "static";
+  const ScheduleSpace all = schedule_space(spec, variant);
+  const ScheduleSpace space = is_static ? inner_loop_space(all) : all;
   const std::vector<ExampleShape> shapes = shapes_of(a, spec);
 
   TuneRequest request;
@@ -206,14 +212,28 @@ TuneResult tune_kernel(const TuneArguments& a, const KernelSpec& spec,
   request.interrupted = [] { return interrupted != 0; };
 
   TrialOptions options = trial_options(a);
-  options.choice = {spec.target, spec.pass, a.threads, {spec.cache, 0}};
-  KernelTrials trials(spec, declared, shapes, bench::parse_settings(a.settings), options);
+  std::unique_ptr<TrialRunner> trials;
+  if (is_static) {
+    const std::vector<std::string>& cpus = modelled_cpus(find_target(spec.target)->architecture);
+    base.judged_by = fmt::format("llvm-mca: {}", fmt::join(cpus, ", "));
+    // Of no shape, and of no CPU that is here.
+    base.workload = {"any", {}, "", 1};
+    base.environment.cpu = base.environment.cpu_model = base.environment.features = "";
+    trials = std::make_unique<StaticTrials>(
+        spec,
+        StaticTrials::Options{fs::read_symlink("/proc/self/exe"), options.build.cache / "static",
+                              cpus, options.build.limits, options.build.jobs});
+  } else {
+    options.choice = {spec.target, spec.pass, a.threads, {spec.cache, 0}};
+    trials = std::make_unique<KernelTrials>(spec, declared, shapes,
+                                            bench::parse_settings(a.settings), options);
+  }
 
   fmt::print(stderr, "{}: {} schedules, {}\n", base.kernel, space.size(),
-             fmt::join(base.workload.shapes, "; "));
+             is_static ? base.judged_by : fmt::format("{}", fmt::join(base.workload.shapes, "; ")));
   Progress progress(text_of(space.schedule(space.usual())));
   request.tried = [&](const TuneState& state, const TuningRecord& r) { progress.show(state, r); };
-  return tune(space, trials, request);
+  return tune(space, *trials, request);
 }
 
 void run_again(const TuneArguments& a, const std::vector<Variant>& declared) {
@@ -229,8 +249,18 @@ void run_again(const TuneArguments& a, const std::vector<Variant>& declared) {
   fmt::print("{}", again_markdown(all));
 }
 
+void run_compare(const TuneArguments& a, const std::vector<Variant>& declared) {
+  std::vector<std::string> problems;
+  const std::vector<ComparedShape> rows =
+      compare_tuned({a.compare.begin(), a.compare.end()}, declared, trial_options(a), problems,
+                    [](const std::string& kernel) { fmt::print(stderr, "{}\n", kernel); });
+  for (const std::string& problem : problems) fmt::print(stderr, "{}\n", problem);
+  fmt::print("{}", compared_markdown(rows));
+}
+
 void run_tune(const TuneArguments& a) {
   const std::vector<Variant> declared = declared_variants();
+  if (!a.compare.empty()) return run_compare(a, declared);
   if (!a.again.empty()) return run_again(a, declared);
   const std::vector<KernelSpec> specs = asked_kernels(a, declared);
   if (a.space) {
@@ -319,6 +349,11 @@ void add_tune_command(CLI::App& app) {
                    "parameter at a time), random or exhaustive")
       ->capture_default_str()
       ->check(CLI::IsMember(strategy_names()));
+  tune->add_option("--cost", a->cost,
+                   "time, or for targets that do not run here static: cycles of the inner loops on "
+                   "models of CPUs (llvm-mca)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"time", "static"}));
   tune->add_option("--budget", a->budget, "time for each kernel in this run: 90s, 20m, 1.5h");
   tune->add_option("--candidates", a->candidates,
                    "candidates for each kernel, those of earlier runs included");
@@ -343,6 +378,10 @@ void add_tune_command(CLI::App& app) {
       "--again", a->again,
       "search nothing: time the entries of this file beside the defaults once more, and "
       "print a table (Markdown)");
+  tune->add_option(
+      "--compare", a->compare,
+      "search nothing: time what a build with these files would hold beside the defaults, in every "
+      "class of shapes, and print a table (Markdown)");
   tune->add_flag("--space", a->space, "only print the parameters, their ranges and why they end");
   tune->add_flag("--json", a->json, "print the winners as one JSON array");
   tune->add_option("--cache", a->cache,

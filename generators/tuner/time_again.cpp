@@ -36,6 +36,30 @@ std::string schedule_difference(const std::string& schedule, const std::string& 
   return different.empty() ? "the default" : fmt::format("{}", fmt::join(different, " "));
 }
 
+TimedBeside time_beside(const KernelSpec& spec, const std::vector<Variant>& declared,
+                        const std::string& schedule, const std::string& usual,
+                        const std::vector<ExampleShape>& shapes, const std::string& settings,
+                        int threads, TrialOptions options) {
+  options.choice = {spec.target, spec.pass, threads, {spec.cache, 0}};
+  KernelTrials trials(spec, declared, shapes, bench::parse_settings(words_of(settings)), options);
+  trials.build({usual, schedule});
+  const TrialOutcome outcome = trials.time(schedule, usual, Effort::Final);
+  TimedBeside timed;
+  if (outcome.status != TrialStatus::Ok) {
+    timed.cannot = fmt::format("{}: {}", status_name(outcome.status), outcome.reason);
+    return timed;
+  }
+  timed.speedup = outcome.ratio;
+  for (const ShapeTiming& t : outcome.timings) {
+    bench::Samples ratios;
+    for (size_t i = 0; i < t.seconds.size(); ++i)
+      ratios.values.push_back(t.incumbent_seconds[i] / t.seconds[i]);
+    timed.shapes.push_back({t.shape, bench::Samples{t.incumbent_seconds}.median(),
+                            bench::Samples{t.seconds}.median(), ratios.median()});
+  }
+  return timed;
+}
+
 EntryAgain time_again(const TuningRecord& entry, const std::vector<Variant>& declared,
                       TrialOptions options) {
   EntryAgain again;
@@ -58,23 +82,12 @@ EntryAgain time_again(const TuningRecord& entry, const std::vector<Variant>& dec
   std::vector<ExampleShape> shapes;
   for (const std::string& text : entry.workload.shapes)
     shapes.push_back(parse_call_shape(text, ExampleShape()));
-  options.choice = {spec->target, spec->pass, entry.workload.threads, {spec->cache, 0}};
-  KernelTrials trials(*spec, declared, shapes,
-                      bench::parse_settings(words_of(entry.workload.settings)), options);
-  trials.build({again.usual, entry.schedule});
-  const TrialOutcome outcome = trials.time(entry.schedule, again.usual, Effort::Final);
-  if (outcome.status != TrialStatus::Ok) {
-    again.cannot = fmt::format("{}: {}", status_name(outcome.status), outcome.reason);
-    return again;
-  }
-  again.speedup = outcome.ratio;
-  for (const ShapeTiming& t : outcome.timings) {
-    bench::Samples ratios;
-    for (size_t i = 0; i < t.seconds.size(); ++i)
-      ratios.values.push_back(t.incumbent_seconds[i] / t.seconds[i]);
-    again.shapes.push_back({t.shape, bench::Samples{t.incumbent_seconds}.median(),
-                            bench::Samples{t.seconds}.median(), ratios.median()});
-  }
+  const TimedBeside timed =
+      time_beside(*spec, declared, entry.schedule, again.usual, shapes, entry.workload.settings,
+                  entry.workload.threads, std::move(options));
+  again.cannot = timed.cannot;
+  again.speedup = timed.speedup;
+  again.shapes = timed.shapes;
   return again;
 }
 

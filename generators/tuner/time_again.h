@@ -26,6 +26,18 @@ struct EntryAgain {
   double speedup = 0;
 };
 
+struct TimedBeside {
+  std::string cannot;  // why there is nothing else
+  std::vector<EntryShape> shapes;
+  double speedup = 0;  // geometric mean over the shapes
+};
+
+// A schedule in turn with another one, with Effort::Final. options.choice is set here.
+TimedBeside time_beside(const KernelSpec& spec, const std::vector<Variant>& declared,
+                        const std::string& schedule, const std::string& usual,
+                        const std::vector<ExampleShape>& shapes, const std::string& settings,
+                        int threads, TrialOptions options);
+
 // The entry's kernel in turn with that of the default, with Effort::Final; an entry that is the
 // default itself is not timed. The kernels' target must run here.
 EntryAgain time_again(const TuningRecord& entry, const std::vector<Variant>& declared,

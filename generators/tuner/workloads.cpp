@@ -15,7 +15,7 @@ struct Row {
   int64_t heads, kv_heads, q_len, kv_len;
 };
 
-const std::vector<Row> short_prefill = {{8, 8, 96, 96}, {4, 4, 400, 400}};
+const std::vector<Row> short_prefill = {{8, 8, 96, 96}, {8, 8, 200, 200}, {4, 4, 400, 400}};
 const std::vector<Row> long_prefill = {{1, 1, 2048, 2048}, {1, 1, 4096, 4096}};
 const std::vector<Row> any_prefill = {{8, 8, 96, 96}, {4, 4, 400, 400}, {1, 1, 2048, 2048}};
 const std::vector<Row> short_decode = {{8, 8, 1, 300}, {32, 8, 1, 1000}};

@@ -10,6 +10,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "generators/tuner/static_trials.h"
+
 namespace fovea {
 namespace {
 
@@ -131,6 +133,24 @@ TEST(ScheduleSpace, NamesTheParameterThatIsOutside) {
     FAIL() << "it is not in the space";
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), HasSubstr("key_tile is outside of what is searched"));
+  }
+}
+
+TEST(ScheduleSpace, OfInnerLoopsOtherParametersStayAsTheyAre) {
+  const ScheduleSpace all = schedule_space({"prefill", "plain", "f32", 64, 64, "arm64-neon"},
+                                           Variant("plain")),
+                      loops = inner_loop_space(all);
+  EXPECT_EQ(loops.usual(), all.usual());
+  EXPECT_TRUE(loops.contains(loops.usual()));
+  EXPECT_GT(loops.size(), 50u);
+  EXPECT_LT(loops.size(), all.size() / 10);
+  for (const SpacePoint& p : loops.points()) {
+    EXPECT_TRUE(all.contains(p));
+    for (size_t i = 0; i < p.size(); ++i) {
+      if (loops.parameters()[i].name == "row_tiles") {
+        EXPECT_EQ(p[i], loops.usual()[i]);
+      }
+    }
   }
 }
 

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "generators/database/database_views.h"
+#include "generators/schedules/decode_cpu.h"
+#include "generators/schedules/prefill_cpu.h"
 #include "generators/tuner/kernel_trials.h"
 #include "program_run.h"
 #include "sample_record.h"
@@ -77,30 +79,37 @@ TEST(TuneCommand, WritesEveryCandidateAndAWinnerThatEmitTakes) {
   EXPECT_THAT(emit.output, HasSubstr(": mine.jsonl:" + std::to_string(all.size()) + ", "));
 }
 
-TEST(TuneCommand, GoesOnWhereItWasKilled) {
-  const ScratchFolder folder;
-  const std::filesystem::path out = folder.path() / "mine.jsonl";
+// Starts a search for five candidates, sends it the signal once two are lines, and returns how it
+// ended; `before` receives the lines that are there then.
+int end_by_signal(const std::filesystem::path& out, int signal_number,
+                  std::vector<TuningRecord>& before) {
   std::vector<std::string> command = words(out, {"--candidates", "5"});
   command.insert(command.begin(), FOVEA_TEST_PROGRAM);
   const pid_t pid = fork();
-  ASSERT_GE(pid, 0);
   if (pid == 0) {
+    // What runs the tests may ignore interruptions, and children inherit that.
+    signal(SIGINT, SIG_DFL);
     std::vector<char*> arguments;
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execv(arguments[0], arguments.data());
     _exit(127);
   }
-  // Until two candidates are lines.
+  if (pid < 0) return -1;
   for (int looks = 0; looks < 6000; ++looks) {
     if (std::filesystem::exists(out) && records_of(out).size() >= 2) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
-  const std::vector<TuningRecord> before = records_of(out);
-  ASSERT_GE(before.size(), 2u);
+  kill(pid, signal_number);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  before = records_of(out);
+  return status;
+}
 
+// The same command goes on: what is in the file is not tried again.
+void expect_it_goes_on(const std::filesystem::path& out, const std::vector<TuningRecord>& before) {
+  ASSERT_GE(before.size(), 2u);
   const ProgramRun run = run_fovea(words(out, {"--candidates", "5", "--json"}));
   ASSERT_EQ(run.how, "exit status 0") << run.output;
   const std::vector<TuningRecord> after = records_of(out);
@@ -110,6 +119,102 @@ TEST(TuneCommand, GoesOnWhereItWasKilled) {
   EXPECT_EQ(searched, 5u);
   for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
   EXPECT_THAT(run.output, HasSubstr("\"effort\": \"final\""));
+}
+
+TEST(TuneCommand, GoesOnWhereItWasKilled) {
+  const ScratchFolder folder;
+  const std::filesystem::path out = folder.path() / "mine.jsonl";
+  std::vector<TuningRecord> before;
+  end_by_signal(out, SIGKILL, before);
+  expect_it_goes_on(out, before);
+}
+
+TEST(TuneCommand, GoesOnWhereItWasInterrupted) {
+  const ScratchFolder folder;
+  const std::filesystem::path out = folder.path() / "mine.jsonl";
+  std::vector<TuningRecord> before;
+  const int status = end_by_signal(out, SIGINT, before);
+  // As a shell expects it of a program that was interrupted: it ends by the signal.
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  EXPECT_EQ(read_tuning_file(out).problems, std::vector<std::string>());
+  // Nothing is a winner that was not timed for it.
+  for (const TuningRecord& r : before) EXPECT_NE(r.effort, Effort::Final);
+  expect_it_goes_on(out, before);
+}
+
+TEST(TuneCommand, TimesEntriesAgain) {
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder.path() / "mine.jsonl";
+  ASSERT_EQ(run_fovea(words(file, {"--candidates", "2"})).how, "exit status 0");
+  std::vector<TuningRecord> entries = exported(records_of(file));
+  ASSERT_EQ(entries.size(), 1u);
+  entries[0].schedule = PrefillCpuSchedule().with(entries[0].incumbent).with("key_block=64").text();
+  entries[0].speedup = 1.5;
+  write_tuning_file(file, entries);
+  const ProgramRun again =
+      run_fovea({"tune", "--again", file.string(), "--cache", cache().string()});
+  ASSERT_EQ(again.how, "exit status 0") << again.output;
+  EXPECT_THAT(again.output, HasSubstr("| kernel | shape | default, ms | tuned, ms | factor |"));
+  EXPECT_THAT(again.output, HasSubstr("| key_block=64 |"));
+  EXPECT_THAT(again.output, HasSubstr("\n1 shapes: geometric mean "));
+}
+
+TEST(TuneCommand, ComparesWhatALibraryWouldHoldWithTheDefaults) {
+  // Decode calls of these sizes take little time.
+  const KernelSpec spec = {"decode", "full", "f32", 8, 8, "x86-sse41"};
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder.path() / "mine.jsonl";
+  ASSERT_EQ(run_fovea({"tune", "--variant", "full", "--target", "x86-sse41", "--head-dim", "8",
+                       "--pass", "decode", "--shape", "hq=2,sq=1,skv=70", "--candidates", "1",
+                       "--cache", cache().string(), "--out", file.string()})
+                .how,
+            "exit status 0");
+  std::vector<TuningRecord> entries = exported(records_of(file));
+  ASSERT_EQ(entries.size(), 1u);
+  // One for calls over at most 300 keys, beside the default.
+  TuningRecord& r = entries[0];
+  ASSERT_EQ(r.kernel, kernel_name(spec));
+  r.workload = {"short", {"b=1,hq=8,hkv=8,sq=1,skv=300,d=8"}, "", 1};
+  r.schedule = DecodeCpuSchedule().with(r.incumbent).with("key_block=64").text();
+  r.speedup = 1.5;
+  write_tuning_file(file, entries);
+  const ProgramRun run =
+      run_fovea({"tune", "--compare", file.string(), "--cache", cache().string()});
+  ASSERT_EQ(run.how, "exit status 0") << run.output;
+  EXPECT_THAT(run.output, ::testing::ContainsRegex(
+                              "short . b=1,hq=8,hkv=8,sq=1,skv=300,d=8 . [0-9.e-]+ . [0-9.e-]+ . "
+                              "[0-9.]+ . key_block=64 "));
+  EXPECT_THAT(run.output,
+              HasSubstr("| long | b=1,hq=8,hkv=8,sq=1,skv=16384,d=8 | – | – | 1 | the default |"));
+  EXPECT_THAT(run.output, HasSubstr("\n4 shapes: geometric mean "));
+  EXPECT_THAT(run.output, HasSubstr("\nshort, 2 shapes: geometric mean "));
+  EXPECT_THAT(run.output, HasSubstr("\nlong, 2 shapes: geometric mean 1.000, least 1.000"));
+}
+
+TEST(TuneCommand, JudgesKernelsThatDoNotRunHereByTheirLoops) {
+  const ScratchFolder folder;
+  const std::filesystem::path out = folder.path() / "arm.jsonl";
+  const ProgramRun run = run_fovea(
+      {"tune", "--cost", "static", "--variant", "full", "--target", "arm64-neon", "--head-dim", "8",
+       "--starts", "2", "--candidates", "3", "--cache", cache().string(), "--out", out.string()});
+  if (run.output.find("apt") != std::string::npos) GTEST_SKIP() << run.output;
+  ASSERT_EQ(run.how, "exit status 0") << run.output;
+  const std::vector<TuningRecord> all = records_of(out);
+  ASSERT_GE(all.size(), 4u);
+  for (const TuningRecord& r : all) {
+    EXPECT_EQ(r.kernel, "fovea_prefill__full__f32__d8__arm64_neon");
+    EXPECT_EQ(r.judged_by, "llvm-mca: cortex-a76, neoverse-n1, neoverse-v1, apple-m1");
+    EXPECT_TRUE(r.timings.empty());
+    EXPECT_EQ(r.environment.cpu, "");
+    EXPECT_TRUE(r.status == TrialStatus::Ok || r.status == TrialStatus::Slower) << r.reason;
+  }
+  EXPECT_EQ(all.back().effort, Effort::Final);
+  const ProgramRun emit =
+      run_fovea({"emit", "--library", "small", "--variant", "full", "--target", "arm64-neon",
+                 "--head-dim", "8", "--pass", "prefill", "--tuned", out.string(), "--out",
+                 (folder.path() / "lib").string()});
+  EXPECT_THAT(emit.output, HasSubstr(": arm.jsonl:" + std::to_string(all.size()) +
+                                     ", llvm-mca: cortex-a76, neoverse-n1"));
 }
 
 TEST(TuneCommand, SaysWhatIsNotAllowed) {
