@@ -11,7 +11,8 @@
 #include <stdexcept>
 
 #include "generators/emit/files.h"
-#include "generators/inspect/inspection.h"
+#include "generators/inspect/llvm_tools.h"
+#include "generators/targets/target_table.h"
 
 namespace fovea {
 namespace {
@@ -22,6 +23,9 @@ namespace fs = std::filesystem;
 bool multiplies(const Loop& loop) {
   return 2 * loop.multiply_adds > static_cast<int64_t>(loop.body.size());
 }
+
+// A smaller gain is less than what the model leaves out.
+constexpr double least_gain = 1.01;
 
 }  // namespace
 
@@ -104,24 +108,30 @@ void StaticTrials::build(const std::vector<std::string>& schedules) {
 
 StaticTrials::Cost StaticTrials::cost_of_(const fs::path& object) const {
   Cost cost;
+  std::vector<Loop> loops;
+  for (const DisassembledFunction& function : functions_of(disassembly_of(object))) {
+    for (Loop& loop : hot_loops(function)) {
+      cost.spills += loop.spills;
+      // Those of blocks that are visible whole, and those of the others.
+      if (multiplies(loop)) loops.push_back(std::move(loop));
+    }
+  }
+  if (loops.empty()) {
+    cost.status = TrialStatus::Compile;
+    cost.reason = "no loop to judge by: in none most instructions multiply and add";
+    return cost;
+  }
+  std::vector<const Loop*> pointers;
+  for (const Loop& loop : loops) pointers.push_back(&loop);
   for (const std::string& cpu : options_.cpus) {
-    // All loops: those of blocks that are visible whole, and of the others.
-    const std::vector<InspectedKernel> kernels = inspect_object(object, {cpu, 1000});
+    const std::vector<LoopCost> costs =
+        loop_costs(pointers, find_target(spec_.target)->architecture, cpu);
     double cycles = 0;
-    size_t loops = 0;
-    for (const InspectedLoop& l : kernels.at(0).loops) {
-      if (!multiplies(l.loop)) continue;
-      if (!l.cost.cannot.empty()) throw std::runtime_error(l.cost.cannot);
-      cycles += l.cost.cycles / static_cast<double>(l.loop.multiply_adds);
-      ++loops;
+    for (size_t i = 0; i < loops.size(); ++i) {
+      if (!costs[i].cannot.empty()) throw std::runtime_error(costs[i].cannot);
+      cycles += costs[i].cycles / static_cast<double>(loops[i].multiply_adds);
     }
-    cost.spills = kernels.at(0).spills;
-    if (loops == 0) {
-      cost.status = TrialStatus::Slower;
-      cost.reason = "no loop in which most instructions multiply and add";
-      return cost;
-    }
-    cost.cycles.push_back(cycles / static_cast<double>(loops));
+    cost.cycles.push_back(cycles / static_cast<double>(loops.size()));
   }
   return cost;
 }
@@ -131,7 +141,8 @@ const StaticTrials::Cost& StaticTrials::cost_(const std::string& schedule) {
   return costs_.at(schedule);
 }
 
-TrialOutcome StaticTrials::time(const std::string& schedule, const std::string& incumbent, Effort) {
+TrialOutcome StaticTrials::time(const std::string& schedule, const std::string& incumbent,
+                                Effort effort) {
   const Cost own = cost_(schedule), other = cost_(incumbent);
   TrialOutcome outcome;
   outcome.status = own.status;
@@ -151,6 +162,9 @@ TrialOutcome StaticTrials::time(const std::string& schedule, const std::string& 
   if (own.spills > other.spills) {
     outcome.status = TrialStatus::Slower;
     outcome.reason = fmt::format("{} spills, with the incumbent {}", own.spills, other.spills);
+  } else if (effort == Effort::Final && schedule != incumbent && outcome.ratio < least_gain) {
+    outcome.status = TrialStatus::Slower;
+    outcome.reason = fmt::format("{:.3f} x the default: less than a model can tell", outcome.ratio);
   }
   return outcome;
 }
