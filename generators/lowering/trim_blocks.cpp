@@ -104,12 +104,13 @@ Stmt trimmed(const Stmt& body, const TrimmedBlock& block) {
 }  // namespace
 
 Stmt TrimBlocks::visit(const ir::For* op) {
+  Stmt body = op->body;
   for (const TrimmedBlock& block : blocks_) {
-    if (!is_loop(op->name, block.loop)) continue;
-    return ir::For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy,
-                         op->device_api, trimmed(op->body, block));
+    if (is_loop(op->name, block.loop)) body = trimmed(body, block);
   }
-  return ir::IRMutator::visit(op);
+  if (body.same_as(op->body)) return ir::IRMutator::visit(op);
+  return ir::For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy,
+                       op->device_api, body);
 }
 
 }  // namespace fovea

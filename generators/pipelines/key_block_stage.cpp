@@ -35,6 +35,11 @@ RowChain widened_rows(const std::string& name, const BlockRows& rows) {
   return {{step}};
 }
 
+// Of a range, the keys of pairs that lie in it whole; a pair begins with an even key.
+KeyRange whole_pairs(const KeyRange& range) {
+  return {(range.first + 1) / 2 * 2, (range.last + 1) / 2 * 2 - 1};
+}
+
 // Entry `feature` of key j after all transforms, in f32.
 Expr row_entry(RowChain& chain, const BlockRows& rows, const Expr& feature, const Expr& key) {
   if (!chain.steps.empty()) return chain.steps.back().row(feature, key, block);
@@ -120,6 +125,17 @@ class KeyBlockBuilder {
     return keys;
   }
   RDom keys_(const char* what) const { return keys_(what, c_.status.live_keys); }
+
+  // The pairs of a range that begins with an even key, or with the first one.
+  RDom pairs_(const char* what, const KeyRange& range) const {
+    RDom pairs(0, c_.tiling.key_block / 2, what + ("_" + name_));
+    if (partial_) {
+      const Expr k = first_key_() + 2 * pairs;
+      pairs.where(k < c_.inputs.kv_len &&
+                  c_.tile_condition(range.condition(), TileContext::Rows::Any, block, k));
+    }
+    return pairs;
+  }
 
   RowChain rows_(const char* what, const std::vector<Expr>& transforms, const BlockRows& rows,
                  bool pairs) const {
@@ -240,50 +256,55 @@ class KeyBlockBuilder {
   }
 
   void build_weighted_values_(const Func& weight) {
+    // Of a ring nobody sees what it has given up.
+    const KeyRange &live = c_.status.live_keys, &full = c_.status.full_keys;
+    const bool some_seen =
+        !is_cache(c_.tiling.cache) && !ir::is_const_zero(ir::simplify(full.first <= full.last));
+    // Keys of a partly visible block that every row sees are added without asking. Of a grid a
+    // thread has few rows: three loops cost it more than the questions they save.
+    const bool split = masked_ && c_.tiling.feature_lanes == 0 && some_seen && !c_.tiling.grid;
     // A pair holds the values of two keys. Where one of them may be hidden from a row, and be NaN,
     // they have to be added one by one.
-    const bool pairs = c_.tiling.dot_pairs && !partial_;
+    const bool pairs = c_.tiling.dot_pairs && (!masked_ || split);
     const BlockRows rows = BlockRows::of_values(c_, partial_, s_.cached);
     // Halide computes the producers of a Func in the order of their names, and shared memory is
     // dealt out in that order: values of a grid after the weights, in the place of the scores, and
     // only then the sum, which would take that place for a few numbers.
-    s_.values = rows_(c_.tiling.grid ? "weighted_values" : "values", c_.value_steps(), rows, pairs);
+    s_.values = rows_(c_.tiling.grid ? "weighted_values" : "values", c_.value_steps(), rows,
+                      pairs && !masked_);
     s_.weighted = func_("weighted");
     s_.weighted(qi, d, block) = 0.0f;
     const Expr before = s_.weighted(qi, d, block);
-    if (pairs) {
-      build_pairs_(weight, rows);
-      s_.value_keys = RDom(0, c_.tiling.key_block / 2, "value_keys_" + name_);
-      const RDom& pair = s_.value_keys;
+    const auto factor = [&](const RDom& key) { return weight(qi, key, block); };
+    const auto after = [&](const RDom& key) {
+      return before + factor(key) * row_entry(s_.values, rows, d, Expr(key));
+    };
+    const auto masked = [&](const RDom& key) {
+      return Halide::select(c_.is_visible(factor(key)), after(key), before);
+    };
+    const auto after_pair = [&](const RDom& pair) {
+      return before + dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
+    };
+    if (pairs) build_pairs_(weight, rows);
+    if (split) {
+      const KeyRange seen = pairs ? whole_pairs(full) : full;
+      s_.seen_value_keys = pairs ? pairs_("seen_value_keys", seen) : keys_("seen_value_keys", seen);
       s_.weighted(qi, d, block) =
-          before + dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
-    } else {
-      const auto factor = [&](const RDom& key) { return weight(qi, key, block); };
-      const auto after = [&](const RDom& key) {
-        return before + factor(key) * row_entry(s_.values, rows, d, Expr(key));
-      };
-      const auto masked = [&](const RDom& key) {
-        return Halide::select(c_.is_visible(factor(key)), after(key), before);
-      };
-      const KeyRange &live = c_.status.live_keys, &full = c_.status.full_keys;
-      // Of a ring nobody sees what it has given up.
-      const bool some_seen =
-          !is_cache(c_.tiling.cache) && !ir::is_const_zero(ir::simplify(full.first <= full.last));
-      // A thread has few rows: three loops cost it more than the questions they save.
-      if (masked_ && c_.tiling.feature_lanes == 0 && some_seen && !c_.tiling.grid) {
-        s_.seen_value_keys = keys_("seen_value_keys", full);
-        s_.weighted(qi, d, block) = after(s_.seen_value_keys);
-        // Before and behind them; the two parts must not overlap where there are none.
-        const KeyRange in_front{live.first, Halide::min(live.last, full.first - 1)},
-            behind{Halide::max(live.first, Halide::max(full.first, full.last + 1)), live.last};
-        if (!ir::can_prove(full.first == live.first)) {
-          s_.value_keys_in_front = keys_("value_keys_in_front", in_front);
-          s_.weighted(qi, d, block) = masked(s_.value_keys_in_front);
-        }
-        s_.value_keys = keys_("value_keys", behind);
-      } else {
-        s_.value_keys = keys_("value_keys");
+          pairs ? after_pair(s_.seen_value_keys) : after(s_.seen_value_keys);
+      // Before and behind them; the two parts must not overlap where there are none.
+      const KeyRange in_front{live.first, Halide::min(live.last, seen.first - 1)},
+          behind{Halide::max(live.first, Halide::max(seen.first, seen.last + 1)), live.last};
+      if (!ir::can_prove(seen.first == live.first)) {
+        s_.value_keys_in_front = keys_("value_keys_in_front", in_front);
+        s_.weighted(qi, d, block) = masked(s_.value_keys_in_front);
       }
+      s_.value_keys = keys_("value_keys", behind);
+      s_.weighted(qi, d, block) = masked(s_.value_keys);
+    } else if (pairs) {
+      s_.value_keys = pairs_("value_keys", live);
+      s_.weighted(qi, d, block) = after_pair(s_.value_keys);
+    } else {
+      s_.value_keys = keys_("value_keys");
       s_.weighted(qi, d, block) = masked_ ? masked(s_.value_keys) : after(s_.value_keys);
     }
     s_.block_out = func_("block_out");
@@ -291,18 +312,26 @@ class KeyBlockBuilder {
   }
 
   void build_pairs_(const Func& weight, const BlockRows& rows) {
+    // The last key of all may have no other beside it.
+    const auto of_both = [&](const Expr& pair) {
+      if (!partial_) return pair;
+      const Expr has_second = first_key_() + 2 * j + 1 < c_.inputs.kv_len;
+      return pair & Halide::select(has_second, Expr(0xffffffffu), Expr(0x0000ffffu));
+    };
     s_.value_pairs = func_("value_pairs");
-    if (s_.values.steps.empty()) {
+    s_.pairs_of_values = !c_.value_steps().empty();
+    if (!s_.pairs_of_values) {
       const auto stored = [&](const Expr& key) { return rows.stored(d, key, block); };
-      s_.value_pairs(d, j, block) = pair_of_stored(stored(2 * j), stored(2 * j + 1));
+      s_.value_pairs(d, j, block) = of_both(pair_of_stored(stored(2 * j), stored(2 * j + 1)));
     } else {
       const Func& row = s_.values.steps.back().row;
-      s_.value_pairs(d, j, block) = pair_of_rounded(row(d, 2 * j, block), row(d, 2 * j + 1, block));
+      s_.value_pairs(d, j, block) =
+          of_both(pair_of_rounded(row(d, 2 * j, block), row(d, 2 * j + 1, block)));
     }
     const Expr first = weight(qi, 2 * j, block), second = weight(qi, 2 * j + 1, block);
     s_.weight_pairs = func_("weight_pairs");
-    s_.weight_pairs(qi, j, block) =
-        c_.weights_have_signs() ? pair_of_rounded(first, second) : pair_of_weights(first, second);
+    s_.weight_pairs(qi, j, block) = of_both(
+        c_.weights_have_signs() ? pair_of_rounded(first, second) : pair_of_weights(first, second));
   }
 
   const TileContext& c_;

@@ -60,6 +60,7 @@ struct KeyBlockStage {
   Halide::Func key_pairs;    // (feature pair, j, block): of transformed keys; others are read where
                              // they lie
   Halide::Func value_pairs;  // (d, key pair, block)
+  bool pairs_of_values = false;         // made of `values`, not of what is stored
   Halide::Func weight_pairs;            // (qi, key pair, block)
   std::vector<Halide::Func> diagonals;  // (qi - j + bk - 1, block): terms of the score
   // Decode: products are made for a vector of pairs, all rows of the tile by pair_keys keys.
@@ -78,8 +79,9 @@ struct KeyBlockStage {
   Halide::RDom features;   // of product; pairs of them where pairs are multiplied
   Halide::RDom lanes;      // of lane_sums
   Halide::RDom max_keys, sum_keys, value_keys;
-  // In a partly visible block, the keys that every row sees, added first and without asking, and
-  // those in front of them; value_keys are then those behind. Undefined where there are none.
+  // In a partly visible block, the keys that every row sees, added first and without asking (where
+  // pairs are multiplied, pairs of them), and those in front of them; value_keys are then those
+  // behind. Undefined where there are none.
   Halide::RDom seen_value_keys, value_keys_in_front;
   BlockLoop loop;
 };

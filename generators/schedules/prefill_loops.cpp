@@ -24,6 +24,16 @@ std::vector<std::pair<const KeyBlockStage*, std::string>> stages(const Attention
   return all;
 }
 
+void add_chain(TrimmedBlock& block, const RowChain& chain, int multiple) {
+  for (const RowStep& step : chain.steps) {
+    for (const RowStep::Reduction& r : step.reductions) {
+      block.producers.push_back({r.f.name() + ".s0.j", multiple});
+      block.producers.push_back({r.f.name() + ".s1.j", multiple});
+    }
+    block.producers.push_back({step.row.name() + ".s0.j", multiple});
+  }
+}
+
 }  // namespace
 
 std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
@@ -31,31 +41,46 @@ std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
   std::vector<TrimmedBlock> blocks;
   for (const AttentionState& a : pipeline.states) {
     const auto [s, loop] = stages(a, pipeline.has_full).back();
+    // What the keys that some row sees ask for.
     TrimmedBlock b{loop,
                    fmt::format("{}.s1.{}", s->sum.name(), s->sum_keys.x.name()),
                    s->weight.name(),
                    schedule.tile_rows(),
                    schedule.key_block,
                    {}};
-    const auto add_chain = [&b](const RowChain& chain, int multiple) {
-      for (const RowStep& step : chain.steps) {
-        for (const RowStep::Reduction& r : step.reductions) {
-          b.producers.push_back({r.f.name() + ".s0.j", multiple});
-          b.producers.push_back({r.f.name() + ".s1.j", multiple});
-        }
-        b.producers.push_back({step.row.name() + ".s0.j", multiple});
-      }
-    };
     // Products are made a tile of keys at a time.
     const int tile = schedule.key_tile;
-    add_chain(s->keys, tile);
+    add_chain(b, s->keys, tile);
     if (s->key_pairs.defined()) b.producers.push_back({s->key_pairs.name() + ".s0.j", tile});
     b.producers.push_back({s->score.name() + ".s0.j.jo", tile, tile});
     for (const Halide::Func& f : {s->weight, s->carried}) {
       if (f.defined()) b.producers.push_back({f.name() + ".s0.j"});
     }
-    add_chain(s->values, 1);
+    // Values as numbers are for keys that are added one by one, the others are read in pairs.
+    const bool pairs = s->weight_pairs.defined(), one_range = !s->value_keys_in_front.defined();
+    const bool only_behind =
+        pairs && !s->pairs_of_values && s->seen_value_keys.defined() && one_range;
+    if (!only_behind) add_chain(b, s->values, 1);
     blocks.push_back(std::move(b));
+    if (!pairs) continue;
+    const Halide::RDom& of_pairs =
+        s->seen_value_keys.defined() ? s->seen_value_keys : s->value_keys;
+    blocks.push_back({loop,
+                      fmt::format("{}.s1.{}", s->weighted.name(), of_pairs.x.name()),
+                      s->weight_pairs.name(),
+                      schedule.tile_rows(),
+                      schedule.key_block / 2,
+                      {{s->weight_pairs.name() + ".s0.j"}, {s->value_pairs.name() + ".s0.j"}}});
+    if (!only_behind) continue;
+    const Halide::Func& weight = s->carried.defined() ? s->carried : s->weight;
+    TrimmedBlock behind{loop,
+                        fmt::format("{}.s2.{}", s->weighted.name(), s->value_keys.x.name()),
+                        weight.name(),
+                        schedule.tile_rows(),
+                        schedule.key_block,
+                        {}};
+    add_chain(behind, s->values, 1);
+    blocks.push_back(std::move(behind));
   }
   return blocks;
 }
