@@ -59,6 +59,11 @@ BindDeclaration& BindDeclaration::bind(const std::string& name, Expr value) {
   return *this;
 }
 
+BindDeclaration& BindDeclaration::bind_inside(const std::string& name, Expr value) {
+  inside_ = name;
+  return bind(name, std::move(value));
+}
+
 BindDeclaration& BindDeclaration::bind_row(RowSource row) {
   row_ = std::move(row);
   return *this;
@@ -75,9 +80,12 @@ Expr BindDeclaration::visit(const ir::Variable* op) {
 Expr BindDeclaration::table_entry_(const ir::Call& op, const Halide::Parameter& table) {
   std::vector<Expr> indices;
   for (size_t i = 0; i < op.args.size(); ++i) {
+    const Expr index = mutate(op.args[i]);
+    const auto* variable = op.args[i].as<ir::Variable>();
+    const bool inside = variable != nullptr && variable->name == inside_;
     // Masked positions read too; the clamp keeps their (unused) index inside.
-    indices.push_back(
-        Halide::clamp(mutate(op.args[i]), 0, extent_of(table, static_cast<int>(i)) - 1));
+    indices.push_back(inside ? index
+                             : Halide::clamp(index, 0, extent_of(table, static_cast<int>(i)) - 1));
   }
   const Expr entry = ir::Call::make(table, indices);
   // Integer entries take part in sums of positions like scalars do, and keep to the same range.

@@ -28,6 +28,8 @@ class BindDeclaration : public Halide::Internal::IRMutator {
       : parameters_(parameters) {}
 
   BindDeclaration& bind(const std::string& name, Halide::Expr value);
+  // The same; as an index of a table the value is inside without being cut down to the axis.
+  BindDeclaration& bind_inside(const std::string& name, Halide::Expr value);
   BindDeclaration& bind_row(RowSource row);
 
  private:
@@ -38,6 +40,7 @@ class BindDeclaration : public Halide::Internal::IRMutator {
 
   std::map<std::string, Halide::Parameter> parameters_;
   std::map<std::string, Halide::Expr> values_;
+  std::string inside_;
   RowSource row_;
 };
 

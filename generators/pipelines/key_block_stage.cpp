@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/pipelines/key_block_stage.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "generators/pipelines/dense_tables.h"
 #include "generators/pipelines/math.h"
 
 namespace fovea {
@@ -79,7 +81,11 @@ Expr score_at(const TileContext& c, const Expr& product, BindDeclaration binder,
 }
 
 Expr visible_at(const TileContext& c, const Expr& row, const Expr& key) {
-  const Expr seen = key < c.inputs.kv_len && c.binder_at(row, key).mutate(c.variant.mask());
+  return visible_at(c, key, c.binder_at(row, key), c.variant.mask());
+}
+
+Expr visible_at(const TileContext& c, const Expr& key, BindDeclaration binder, const Expr& mask) {
+  const Expr seen = key < c.inputs.kv_len && binder.mutate(mask);
   return is_cache(c.tiling.cache) ? seen && c.inputs.cache.holds(key) : seen;
 }
 
@@ -92,10 +98,15 @@ class KeyBlockBuilder {
         name_(std::move(name)),
         partial_(partial),
         // Decode computes all keys of a block; a ring may have given up any.
+        tables_(context.variant),
+        chain_(separated_(context.score_terms.rest)),
+        mask_(separated_(context.variant.mask())),
         masked_(partial && (context.tiling.feature_lanes > 0 || is_cache(context.tiling.cache) ||
                             !ir::is_const_one(context.variant.mask()))),
-        visible_(masked_ ? visible_at(c_, qi, key_()) : Expr()) {
+        visible_() {
     s_.cached = make_cached_block(c_, name_, partial_);
+    build_dense_tiles_();
+    if (masked_) visible_ = visible_at(c_, key_(), binder_(), mask_);
   }
 
   KeyBlockStage build(const QueryRows& query, int slice) {
@@ -192,6 +203,75 @@ class KeyBlockBuilder {
     s_.product(qi, j, block) = s_.pair_sums(j % keys * tile + qi, j / keys, block);
   }
 
+  // What a CPU's tile gains; of a cache the keys of a block need not be neighbours.
+  Expr separated_(const Expr& expression) {
+    const bool rows_are_lanes = c_.tiling.feature_lanes == 0 && !c_.tiling.grid;
+    return rows_are_lanes && !is_cache(c_.tiling.cache) ? tables_.mutate(expression) : expression;
+  }
+
+  void build_dense_tiles_() {
+    for (const DenseTable& table : tables_.tables) {
+      const std::string suffix = "_" + std::to_string(s_.dense.size());
+      DenseTile tile;
+      const auto entry_at = [&](const Expr& key) {
+        BindDeclaration binder = c_.binder_at(qi);
+        binder.bind_inside("k", first_key_() + key);
+        const Expr entry = binder.mutate(table.entry);
+        return entry.type().is_bool() ? Halide::cast<uint8_t>(entry) : entry;
+      };
+      const bool flag = table.entry.type().is_bool();
+      tile.rows = Func(func_("dense_rows").name() + suffix);
+      tile.rows(j, qi, block) = Halide::undef(flag ? Halide::UInt(8) : table.entry.type());
+      const int lanes = dense_lanes_();
+      tile.keys = dense_vectors_("dense_keys" + suffix, lanes);
+      const Expr key = tile.keys.y * lanes + tile.keys.x;
+      tile.rows(key, qi, block) = entry_at(key);
+      if (partial_ && lanes > 1) {
+        // Keys that fill no vector.
+        const Expr left = Halide::min(c_.inputs.kv_len - first_key_(), c_.tiling.key_block);
+        tile.last_keys = RDom(0, lanes - 1, "dense_last_keys" + suffix + "_" + name_);
+        const Expr last = left / lanes * lanes + tile.last_keys;
+        tile.last_keys.where(last < left);
+        tile.rows(Halide::clamp(last, 0, c_.tiling.key_block - 1), qi, block) = entry_at(last);
+      }
+      tile.columns = Func(func_("dense").name() + suffix);
+      tile.columns(qi, j, block) = tile.rows(j, qi, block);
+      const Halide::Parameter& parameter =
+          c_.inputs.parameters[static_cast<size_t>(table.parameter)];
+      tile.side_by_side =
+          ir::Variable::make(Halide::Int(32),
+                             parameter.name() + ".stride." + std::to_string(table.key_axis),
+                             parameter) == 1;
+      const Expr at = tile.columns(qi, j, block);
+      dense_entries_[table.symbol] = flag ? at != Halide::cast<uint8_t>(0) : at;
+      s_.dense.push_back(std::move(tile));
+    }
+  }
+
+  int dense_lanes_() const {
+    return c_.tiling.key_block % c_.tiling.vector_lanes == 0 ? c_.tiling.vector_lanes : 1;
+  }
+
+  // Vectors of keys that some row sees, and of which none lies past the last.
+  RDom dense_vectors_(const std::string& what, int lanes) const {
+    RDom keys(0, lanes, 0, c_.tiling.key_block / lanes, what + "_" + name_);
+    if (partial_) {
+      const KeyRange& live = c_.status.live_keys;
+      const Expr k = first_key_() + keys.y * lanes;
+      keys.where(k + (lanes - 1) < c_.inputs.kv_len &&
+                 c_.tile_condition(KeyRange{live.first - (lanes - 1), live.last}.condition(),
+                                   TileContext::Rows::Any, block, k));
+    }
+    return keys;
+  }
+
+  // At a pair of the block.
+  BindDeclaration binder_() const {
+    BindDeclaration binder = c_.binder_at(qi, key_());
+    for (const auto& [symbol, entry] : dense_entries_) binder.bind(symbol, entry);
+    return binder;
+  }
+
   // Terms of the score chain that depend on the distance alone, along the diagonals of the tile.
   // They get symbols' places in `binder`.
   void build_diagonals_(BindDeclaration& binder) {
@@ -210,9 +290,9 @@ class KeyBlockBuilder {
   void build_score_() {
     Expr product = s_.product(qi, j, block);
     if (c_.tiling.dot_pairs) product = product * c_.query_scale();
-    BindDeclaration binder = c_.binder_at(qi, key_());
+    BindDeclaration binder = binder_();
     build_diagonals_(binder);
-    Expr score = score_at(c_, product, binder, c_.score_terms.rest);
+    Expr score = score_at(c_, product, binder, chain_);
     if (c_.softmax && c_.natural_units) score = score * log2_e;
     s_.score = func_("score");
     // A weight function is not asked about hidden keys; its scores need no mark.
@@ -337,8 +417,11 @@ class KeyBlockBuilder {
   const TileContext& c_;
   const std::string name_;
   const bool partial_;  // keys are cut down to those that some row sees
-  const bool masked_;   // and not every row sees all of those
-  const Expr visible_;
+  SeparateDenseTables tables_;
+  const Expr chain_, mask_;  // what is left of the score chain and of the mask
+  const bool masked_;        // and not every row sees all of those
+  Expr visible_;
+  std::map<std::string, Expr> dense_entries_;  // by symbol
   KeyBlockStage s_;
 };
 

@@ -52,6 +52,16 @@ EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suff
 // Which blocks a stage runs, and in what form.
 BlockLoop make_block_loop(const TileContext& context, const std::string& name, bool partial);
 
+// Entries of a table over (row, key) for the rows of the tile and a block of keys.
+struct DenseTile {
+  Halide::Func rows;       // (j, qi, block): as they lie in memory; keys that no row sees are left
+                           // out, and are whatever was there
+  Halide::RDom keys;       // of `rows`: (lane, vector)
+  Halide::RDom last_keys;  // that fill no vector; undefined where there are none
+  Halide::Func columns;    // (qi, j, block)
+  Halide::Expr side_by_side;  // that neighbouring keys are neighbours in memory
+};
+
 // None of these Funcs mentions the state that blocks are merged into, so all of them can be
 // computed inside its loop over the blocks.
 struct KeyBlockStage {
@@ -63,6 +73,7 @@ struct KeyBlockStage {
   bool pairs_of_values = false;         // made of `values`, not of what is stored
   Halide::Func weight_pairs;            // (qi, key pair, block)
   std::vector<Halide::Func> diagonals;  // (qi - j + bk - 1, block): terms of the score
+  std::vector<DenseTile> dense;         // of tables that mask and score ask
   // Decode: products are made for a vector of pairs, all rows of the tile by pair_keys keys.
   Halide::Func lane_sums;  // (lane, pair, vector, block): of every feature_lanes-th
                            // feature
@@ -96,6 +107,9 @@ Halide::Expr score_at(const TileContext& context, const Halide::Expr& product,
                       BindDeclaration binder, const Halide::Expr& chain);
 Halide::Expr visible_at(const TileContext& context, const Halide::Expr& row,
                         const Halide::Expr& key);
+// The same with a binder for the pair and with a form of the mask that it knows.
+Halide::Expr visible_at(const TileContext& context, const Halide::Expr& key, BindDeclaration binder,
+                        const Halide::Expr& mask);
 RowChain make_key_rows(const TileContext& context, const std::string& name, const BlockRows& rows);
 
 }  // namespace fovea

@@ -145,6 +145,35 @@ void schedule_pairs(KeyBlockStage& s, const Halide::LoopLevel& level, const Pref
   }
 }
 
+// Rows as they lie, for as many of them as a vector has lanes; then squares of as many keys, which
+// are transposed in registers (lowering/transpose_loads.h).
+void schedule_dense_tile(DenseTile& tile, const Halide::LoopLevel& level,
+                         const PrefillCpuSchedule& p) {
+  const Var row("row"), key("key");
+  Func columns = tile.columns, rows = tile.rows;
+  columns.compute_at(level)
+      .bound_extent(block, 1)
+      .bound(j, 0, p.key_block)
+      .bound_storage(j, p.key_block)
+      .bound_storage(qi, p.block_rows());
+  if (p.row_tiles == 1) columns.bound_extent(qi, p.block_rows());
+  const int keys = p.key_block % p.lanes == 0 ? p.lanes : 1;
+  columns.split(qi, qi, row, p.lanes)
+      .split(j, j, key, keys)
+      .reorder(row, key, j, qi)
+      .vectorize(row)
+      .unroll(key);
+  rows.compute_at(columns, qi)
+      .bound_extent(block, 1)
+      .bound(j, 0, p.key_block)
+      .bound_storage(j, p.key_block)
+      .bound_storage(qi, p.lanes);
+  // Every (lane, vector) is a key of its own, which Halide does not see.
+  rows.update(0).reorder(tile.keys.x, tile.keys.y, qi).allow_race_conditions();
+  rows.update(0).specialize(tile.side_by_side).vectorize(tile.keys.x);
+  if (tile.last_keys.defined()) rows.update(1).reorder(tile.last_keys.x, qi);
+}
+
 void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSchedule& p,
                     const AttentionTiling& t, bool whole_blocks) {
   const int rows = p.tile_rows();
@@ -162,6 +191,8 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillCpuSc
         .bound(diagonal, 0, p.block_rows() + p.key_block)
         .vectorize(diagonal, p.lanes);
   }
+
+  for (DenseTile& tile : s.dense) schedule_dense_tile(tile, block_level, p);
 
   s.block_out.compute_at(level).bound_extent(qi, rows).bound(d, 0, t.d_v);
   s.block_out.split(d, d_o, di, p.feature_group)

@@ -56,6 +56,10 @@ std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
     for (const Halide::Func& f : {s->weight, s->carried}) {
       if (f.defined()) b.producers.push_back({f.name() + ".s0.j"});
     }
+    for (const DenseTile& dense : s->dense) {
+      const int keys = schedule.key_block % schedule.lanes == 0 ? schedule.lanes : 1;
+      b.producers.push_back({dense.columns.name() + ".s0.j.j", keys, keys});
+    }
     // Values as numbers are for keys that are added one by one, the others are read in pairs.
     const bool pairs = s->weight_pairs.defined(), one_range = !s->value_keys_in_front.defined();
     const bool only_behind =
