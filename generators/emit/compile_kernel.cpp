@@ -9,6 +9,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "generators/lowering/block_conditions.h"
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
 #include "generators/lowering/grid_items.h"
@@ -177,15 +178,6 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block());
   PrefillPipeline pipeline =
       make_prefill(variant, tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v), status);
-  for (const AttentionState& a : pipeline.states) {
-    // The barriers of a block of threads would stand under flags in shared memory: not tried on any
-    // device yet.
-    if (a.partial.loop.by_status || (pipeline.has_full && a.full.loop.by_status))
-      throw std::invalid_argument(fmt::format(
-          "variant {}: which blocks of keys are visible depends on what tables hold for "
-          "keys; allowed with target {} is a mask of positions and scalars",
-          variant.name(), spec.target));
-  }
   schedule_prefill(pipeline, schedule);
   const PrefillInputs& in = pipeline.inputs;
 
@@ -199,8 +191,10 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   }
   GridItems grid_items(
       {{in.q_block.name()}, {in.head.name()}, {in.batch.name(), in.sequence.name()}}, starts);
+  BlockConditions block_conditions(block_loops(pipeline));
   SharedMemoryMeter meter;
   LookAt measure(meter);
+  halide.add_custom_lowering_pass(&block_conditions, nullptr);
   halide.add_custom_lowering_pass(&grid_items, nullptr);
   halide.add_custom_lowering_pass(&measure, nullptr);
   Compiled compiled;

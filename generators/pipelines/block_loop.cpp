@@ -15,8 +15,8 @@ using Halide::Expr;
 using Halide::Func;
 using Halide::RDom;
 
-// Blocks whose flags are computed at once.
-constexpr int chunk_blocks = 64;
+// Blocks whose flags are computed at once. Those of a grid lie in shared memory, beside the tiles.
+int chunk_blocks(const AttentionTiling& tiling) { return tiling.grid ? 16 : 64; }
 
 bool uses_key_entries(const TileStatus& status, const Expr& condition) {
   for (const TileStatus::Bound& b : status.bounds) {
@@ -26,7 +26,43 @@ bool uses_key_entries(const TileStatus& status, const Expr& condition) {
   return false;
 }
 
+bool reads_funcs(const Expr& e) {
+  struct Find : ir::IRGraphVisitor {
+    using ir::IRGraphVisitor::visit;
+    void visit(const ir::Call* op) override {
+      found = found || op->call_type == ir::Call::Halide;
+      ir::IRGraphVisitor::visit(op);
+    }
+    bool found = false;
+  } find;
+  e.accept(&find);
+  return find.found;
+}
+
+// Of a grid: loops get their ends from what follows from positions alone; the rest is asked for
+// each block.
+void restrict_grid(RDom& blocks, const Expr& condition) {
+  if (const auto* both = condition.as<ir::And>()) {
+    restrict_grid(blocks, both->a);
+    restrict_grid(blocks, both->b);
+    return;
+  }
+  blocks.where(reads_funcs(condition) ? block_condition(condition) : condition);
+}
+
+void restrict_to(RDom& blocks, const Expr& condition, const AttentionTiling& tiling) {
+  if (tiling.grid) {
+    restrict_grid(blocks, condition);
+  } else {
+    blocks.where(condition);
+  }
+}
+
 }  // namespace
+
+Expr block_condition(const Expr& condition) {
+  return ir::Call::make(Halide::Bool(), block_condition_name, {condition}, ir::Call::PureExtern);
+}
 
 EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suffix,
                          const std::vector<Halide::Var>& arguments, const RDom& range,
@@ -42,7 +78,7 @@ EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suff
 }
 
 Expr BlockLoop::block() const {
-  const Expr at = by_status ? Expr(blocks.y * chunk_blocks + blocks.x) : Expr(blocks.x);
+  const Expr at = by_status ? Expr(blocks.y * chunk_size + blocks.x) : Expr(blocks.x);
   return by_status && !ir::is_const_zero(first) ? first + at : at;
 }
 
@@ -68,12 +104,13 @@ BlockLoop make_block_loop(const TileContext& c, const std::string& name, bool pa
       uses_key_entries(c.status, c.status.live) || uses_key_entries(c.status, c.status.full);
   if (!loop.by_status) {
     loop.blocks = RDom(first, count, "blocks_" + name);
-    loop.blocks.where(is_mine(loop.blocks.x, c.status.live, c.status.full));
+    restrict_to(loop.blocks, is_mine(loop.blocks.x, c.status.live, c.status.full), c.tiling);
     return loop;
   }
 
   // Bounds of the entries over the keys of each block, then the flags, then the loop.
-  const Expr in_range = chunk * chunk_blocks + in_chunk;
+  loop.chunk_size = chunk_blocks(c.tiling);
+  const Expr in_range = chunk * loop.chunk_size + in_chunk;
   const Expr here = ir::is_const_zero(first) ? in_range : first + in_range;
   std::map<std::string, Expr> bounds;
   for (const TileStatus::Bound& b : c.status.bounds) {
@@ -90,9 +127,10 @@ BlockLoop make_block_loop(const TileContext& c, const std::string& name, bool pa
   loop.status = Func("status_" + name);
   loop.status(in_chunk, chunk) = Halide::cast<uint8_t>(
       here < end && is_mine(here, with_bounds(c.status.live), with_bounds(c.status.full)));
-  loop.blocks =
-      RDom(0, chunk_blocks, 0, (count + (chunk_blocks - 1)) / chunk_blocks, "blocks_" + name);
-  loop.blocks.where(loop.status(loop.blocks.x, loop.blocks.y) != Halide::cast<uint8_t>(0));
+  loop.blocks = RDom(0, loop.chunk_size, 0, (count + (loop.chunk_size - 1)) / loop.chunk_size,
+                     "blocks_" + name);
+  restrict_to(loop.blocks, loop.status(loop.blocks.x, loop.blocks.y) != Halide::cast<uint8_t>(0),
+              c.tiling);
   return loop;
 }
 

@@ -39,6 +39,7 @@ struct BlockLoop {
   Halide::RDom blocks;  // (block), or (block in chunk, chunk)
   Halide::Expr first;   // of the blocks that are looked at
   bool by_status = false;
+  int chunk_size = 0;
   Halide::Func status;  // (block in chunk, chunk): 1 where the block is this stage's
   std::vector<EntryBounds> key_entries;
 
@@ -48,6 +49,12 @@ struct BlockLoop {
 EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suffix,
                          const std::vector<Halide::Var>& arguments, const Halide::RDom& range,
                          const Halide::Expr& entry);
+
+// A condition on a whole block of keys that reads what other Funcs store, as an algorithm of a grid
+// writes it. By itself Halide asks it only where the state is stored, after all threads have
+// computed the block; lowering/block_conditions.h asks it before.
+inline constexpr const char* block_condition_name = "fovea_block_condition";
+Halide::Expr block_condition(const Halide::Expr& condition);
 
 // Which blocks a stage runs, and in what form.
 BlockLoop make_block_loop(const TileContext& context, const std::string& name, bool partial);

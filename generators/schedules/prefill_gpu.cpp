@@ -8,9 +8,11 @@
 #include "generators/schedules/prefill_gpu.h"
 
 #include <fmt/format.h>
+#include <fovea/dsl/row.h>
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 
 namespace fovea {
 namespace {
@@ -174,6 +176,42 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSc
   }
 }
 
+// Calls in a declaration that a predicate is true of.
+template <typename Predicate>
+int count_calls(const Halide::Expr& e, const Predicate& counts) {
+  struct Count : Halide::Internal::IRGraphVisitor {
+    using Halide::Internal::IRGraphVisitor::visit;
+    explicit Count(const Predicate& p) : is_counted(p) {}
+    void visit(const Halide::Internal::Call* op) override {
+      if (is_counted(op)) ++number;
+      Halide::Internal::IRGraphVisitor::visit(op);
+    }
+    const Predicate& is_counted;
+    int number = 0;
+  } count(counts);
+  e.accept(&count);
+  return count.number;
+}
+
+// Bytes of the small arrays that variants differ by. Those that are short-lived may take the places
+// of larger ones, which then get places of their own.
+int small_arrays(const Variant& variant, int value_row_bytes) {
+  // Bounds of what tables hold for keys are kept for some blocks.
+  const int reads = count_calls(variant.mask(), [](const Halide::Internal::Call* op) {
+    return std::string_view(op->name).starts_with(table_prefix) && op->type.is_int_or_uint() &&
+           Halide::Internal::expr_uses_var(op, "k");
+  });
+  int reductions = 0;
+  for (const Halide::Expr& step : variant.value_steps()) {
+    reductions += count_calls(step, [](const Halide::Internal::Call* op) {
+      return op->name == row_calls::sum || op->name == row_calls::largest;
+    });
+  }
+  const size_t steps = variant.query_steps().size() + variant.key_steps().size() +
+                       variant.value_steps().size() + variant.output_steps().size();
+  return 512 * reads + 256 * static_cast<int>(steps) + (reductions > 0 ? value_row_bytes : 0);
+}
+
 void require_rule(bool holds, const char* name, int value, const std::string& rule) {
   if (!holds)
     throw std::invalid_argument(fmt::format("schedule parameter {} is {}: {}", name, value, rule));
@@ -190,12 +228,13 @@ PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk
         rows * (d_v / s.feature_group) * (s.feature_group + 2) * variant.slice_count();
     const int key_rows = s.stage_keys ? d_qk * (keys + key_padding) : 0;
     const int value_rows = s.stage_values ? d_v * keys : 0;
-    // Whole and partly visible blocks each have such tiles; Halide gives scores and weights, but
-    // not always both kinds of blocks, the same places. The rest: sums, bounds and flags.
+    // Whole and partly visible blocks of each slice have such tiles; Halide gives scores and
+    // weights, but not always all kinds of blocks, the same places. The rest: sums and flags.
     const int numbers = rows * d_qk + state +
-                        2 * (std::max(key_rows, rows * keys) + std::max(value_rows, rows * keys)) +
+                        (1 + variant.slice_count()) *
+                            (std::max(key_rows, rows * keys) + std::max(value_rows, rows * keys)) +
                         8 * (rows + keys);
-    return 4 * numbers + 1024;
+    return 4 * numbers + 1024 + small_arrays(variant, 4 * value_rows);
   };
   struct Shape {
     int row_threads, row_tile, key_threads, key_tile;

@@ -1,15 +1,18 @@
 // opencl_call_test.cpp: calls in memory of an OpenCL device and with copies, against the CPU.
 // SPDX-License-Identifier: Apache-2.0
+#include <fovea/dsl/half_precision.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <fovea/fovea.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "fovea_device_half.h"
 #include "fovea_device_kinds.h"
 #include "runtime/src/gpu/device.h"
 
@@ -155,6 +158,59 @@ TEST_F(OpenClCall, Bank205OneOutputForCpuAndDeviceInTurn) {
     std::fill(out.numbers.begin(), out.numbers.end(), NAN);
     ASSERT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_OK) << fovea_last_message();
     expect_near(out.numbers, wanted);
+  }
+}
+
+// "T name": what the kernels of a library define for the linker.
+std::vector<std::string> symbols_of(const std::string& object) {
+  std::vector<std::string> symbols;
+  FILE* pipe =
+      popen((std::string(FOVEA_TEST_NM) + " -g --defined-only '" + object + "'").c_str(), "r");
+  char line[400];
+  while (pipe != nullptr && fgets(line, sizeof(line), pipe) != nullptr) {
+    const std::string text(line);
+    if (const size_t at = text.find(' '); at != std::string::npos)
+      symbols.push_back(text.substr(at + 1, text.size() - at - 2));
+  }
+  return pipe != nullptr && pclose(pipe) == 0 ? symbols : std::vector<std::string>();
+}
+
+TEST(DeviceLibraries, Bank202NamesCarryThePrefixOfTheirLibrary) {
+  for (const auto& [object, prefix] : {std::pair{FOVEA_TEST_KINDS_KERNELS, "fovea_device_kinds__"},
+                                       {FOVEA_TEST_HALF_KERNELS, "fovea_device_half__"}}) {
+    const std::vector<std::string> symbols = symbols_of(object);
+    EXPECT_GE(symbols.size(), 6u) << object;
+    for (const std::string& symbol : symbols) {
+      // Weak: any library's will do for all.
+      if (symbol == "W fovea_halide_do_par_for") continue;
+      EXPECT_THAT(symbol.substr(2), testing::StartsWith(prefix));
+    }
+  }
+}
+
+TEST_F(OpenClCall, Bank202TwoLibrariesOfDeviceKernelsInOneProgram) {
+  const auto half = [](Tensor& t) {
+    for (float& n : t.numbers) n = n < 0 ? -0.5f : 0.5f;
+    std::vector<uint16_t> bits(t.numbers.size());
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] = t.numbers[i] < 0 ? 0xb800 : 0x3800;
+    return bits;
+  };
+  std::vector<uint16_t> bits[] = {half(q), half(k), half(v), half(out)};
+  fovea_call halves = call;
+  fovea_tensor* tensors[] = {&halves.q, &halves.k, &halves.v, &halves.out};
+  for (size_t i = 0; i < 4; ++i) {
+    tensors[i]->data = bits[i].data();
+    tensors[i]->dtype = FOVEA_F16;
+  }
+  const std::vector<float> wanted = on_cpu();
+  exec.device = FOVEA_DEVICE_OPENCL;
+  exec.host_tensors = 1;
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_OK) << fovea_last_message();
+    ASSERT_EQ(fovea_device_half_causal(&halves, nullptr), FOVEA_OK) << fovea_last_message();
+    expect_near(out.numbers, wanted);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_NEAR(load_element(&bits[3][i], FOVEA_F16), wanted[i], 1e-3) << i;
   }
 }
 

@@ -129,7 +129,8 @@ void ParameterBlock::draw_table_(const fovea_parameter_info& info, const CallSet
   for (int32_t axis = info.rank - 1; axis >= 0; --axis) {
     const int64_t extent = draw_extent(info, axis, kernel_, setup, random);
     const int64_t step = elements + (random.chance(0.2) ? random.integer(1, 5) : 0);
-    const bool shared = random.chance(0.05), reversed = random.chance(0.1);
+    // Tables of devices have no negative strides.
+    const bool shared = random.chance(0.05), reversed = random.chance(0.1) && !kernel_.on_device();
     table.extent[axis] = extent;
     table.stride[axis] = shared ? 0 : reversed ? -step : step;
     if (shared) continue;

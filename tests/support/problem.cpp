@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/src/gpu/device.h"
+
 namespace fovea::test {
 namespace {
 
@@ -114,6 +116,7 @@ void Problem::allocate_() {
   exec.size = sizeof(exec);
   exec.threads = s.threads;
   exec.target = kernel_.target().name;
+  exec.device = detail::device_of(kernel_.target().architecture);
   exec.host_tensors = kernel_.on_device() ? 1 : 0;
   exec.pass = kernel_.pass_name();
   call.size = sizeof(call);

@@ -193,23 +193,20 @@ fovea_status enter_context(DeviceCall* call, const void* memory) {
 }
 
 fovea_status find_page(DeviceCall* call) {
-  LoadedProgram* page = programs.find(nullptr, call->context);
-  fovea_status status = FOVEA_OK;
-  if (page == nullptr) {
-    programs.lock();
-    page = programs.find(nullptr, call->context);
-    if (page == nullptr) {
-      LoadedProgram made = {nullptr, call->context, nullptr, 0, nullptr};
-      static const unsigned char zeros[kDevicePageBytes] = {};
-      status = allocate(call, kDevicePageBytes, &made.page);
-      if (status == FOVEA_OK) status = copy_in(call, made.page, zeros, kDevicePageBytes);
-      if (status == FOVEA_OK) status = wait(call);
-      if (status == FOVEA_OK && (page = programs.add(made)) == nullptr)
-        status = fail(FOVEA_OUT_OF_MEMORY, "malloc returned NULL for %zu bytes", sizeof(made));
-    }
-    programs.unlock();
-  }
-  if (page != nullptr) call->page = page->page;
+  LoadedProgram page = {};
+  const fovea_status status = programs.find_or_make(
+      nullptr, call->context,
+      [call](LoadedProgram* made) {
+        static const unsigned char zeros[kDevicePageBytes] = {};
+        fovea_status done = allocate(call, kDevicePageBytes, &made->page);
+        if (done != FOVEA_OK) return done;
+        done = copy_in(call, made->page, zeros, kDevicePageBytes);
+        if (done == FOVEA_OK) done = wait(call);
+        if (done != FOVEA_OK) release(call, made->page);
+        return done;
+      },
+      [call](const LoadedProgram& made) { release(call, made.page); }, &page);
+  call->page = page.page;
   return status;
 }
 
@@ -235,24 +232,15 @@ fovea_status check_memory(DeviceCall*, const char* name, const void* memory) {
 }
 
 fovea_status load(DeviceCall* call, const char* source, size_t) {
-  LoadedProgram* loaded = programs.find(source, call->context);
-  fovea_status status = FOVEA_OK;
-  if (loaded == nullptr) {
-    programs.lock();
-    loaded = programs.find(source, call->context);
-    if (loaded == nullptr) {
-      LoadedProgram made = {source, call->context, nullptr, 0, nullptr};
-      const Result error = f.cuModuleLoadData(&made.program, source);
-      if (error != kSuccess) {
-        status = failed("cuModuleLoadData", error);
-      } else if ((loaded = programs.add(made)) == nullptr) {
-        f.cuModuleUnload(made.program);
-        status = fail(FOVEA_OUT_OF_MEMORY, "malloc returned NULL for %zu bytes", sizeof(made));
-      }
-    }
-    programs.unlock();
-  }
-  if (loaded != nullptr) call->program = loaded->program;
+  LoadedProgram loaded = {};
+  const fovea_status status = programs.find_or_make(
+      source, call->context,
+      [source](LoadedProgram* made) {
+        const Result error = f.cuModuleLoadData(&made->program, source);
+        return error == kSuccess ? FOVEA_OK : failed("cuModuleLoadData", error);
+      },
+      [](const LoadedProgram& made) { f.cuModuleUnload(made.program); }, &loaded);
+  call->program = loaded.program;
   return status;
 }
 

@@ -34,14 +34,15 @@ void ProgramList::lock() { pthread_mutex_lock(&lock_); }
 
 void ProgramList::unlock() { pthread_mutex_unlock(&lock_); }
 
-LoadedProgram* ProgramList::find(const void* source, const void* context) const {
-  for (LoadedProgram* p = __atomic_load_n(&first_, __ATOMIC_ACQUIRE); p != nullptr; p = p->next) {
+const LoadedProgram* ProgramList::find_(const void* source, const void* context) const {
+  for (const LoadedProgram* p = __atomic_load_n(&first_, __ATOMIC_ACQUIRE); p != nullptr;
+       p = p->next) {
     if (p->source == source && p->context == context) return p;
   }
   return nullptr;
 }
 
-LoadedProgram* ProgramList::add(const LoadedProgram& entry) {
+const LoadedProgram* ProgramList::add_(const LoadedProgram& entry) {
   auto* added = static_cast<LoadedProgram*>(malloc(sizeof(LoadedProgram)));
   if (added == nullptr) return nullptr;
   *added = entry;

@@ -84,17 +84,43 @@ struct LoadedProgram {
 };
 class ProgramList {
  public:
-  LoadedProgram* find(const void* source, const void* context) const;
-  // Takes what was made, or, if another thread was faster, leaves the earlier one in place. NULL:
-  // out of memory.
-  LoadedProgram* add(const LoadedProgram& entry);
+  // The entry of this source and context. If there is none, make(&entry) fills one in, which is
+  // kept; destroy(entry) undoes that where memory for the list is short.
+  template <typename Make, typename Destroy>
+  fovea_status find_or_make(const void* source, void* context, const Make& make,
+                            const Destroy& destroy, LoadedProgram* found);
   void lock();
   void unlock();
 
  private:
+  const LoadedProgram* find_(const void* source, const void* context) const;
+  const LoadedProgram* add_(const LoadedProgram& entry);  // NULL: out of memory
+
   LoadedProgram* first_ = nullptr;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // a driver compiles for seconds
 };
+
+template <typename Make, typename Destroy>
+fovea_status ProgramList::find_or_make(const void* source, void* context, const Make& make,
+                                       const Destroy& destroy, LoadedProgram* found) {
+  const LoadedProgram* entry = find_(source, context);
+  fovea_status status = FOVEA_OK;
+  if (entry == nullptr) {
+    lock();
+    entry = find_(source, context);
+    if (entry == nullptr) {
+      LoadedProgram made = {source, context, nullptr, 0, nullptr};
+      status = make(&made);
+      if (status == FOVEA_OK && (entry = add_(made)) == nullptr) {
+        destroy(made);
+        status = fail(FOVEA_OUT_OF_MEMORY, "malloc returned NULL for %zu bytes", sizeof(made));
+      }
+    }
+    unlock();
+  }
+  if (entry != nullptr) *found = *entry;
+  return status;
+}
 
 // The functions of a library that is opened at run time.
 struct DriverSymbol {

@@ -14,6 +14,7 @@ namespace fovea::detail {
 namespace {
 
 constexpr int64_t kMostBlocks = 65535;  // along y and z
+constexpr int kRow = 2;  // axis of a tensor
 constexpr int kMostTensors = 4 + kExtraOutputCount + FOVEA_MAX_PARAMETERS;
 constexpr uint64_t kDeviceDirty = 2;  // the data of a HalideBuffer is what the device has
 
@@ -133,21 +134,44 @@ struct DeviceWork {
   Placed q, k, v, out, extra[kExtraOutputCount];
 };
 
+// Rows of a tensor up to the last one that a sequence has: those past it need not exist.
+struct UsedRows {
+  int64_t q, k;
+};
+
+UsedRows used_rows(const Problem& problem) {
+  UsedRows used = {0, 0};
+  const auto raise = [](int64_t* most, int64_t rows) { *most = rows > *most ? rows : *most; };
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    raise(&used.q, place_of_rows(problem, b).row + rows_of(problem, b));
+    raise(&used.k, place_of_keys(problem, b).row + keys_of(problem, b));
+  }
+  return used;
+}
+
 fovea_status place_tensors(const Problem& problem, Tensors* tensors, DeviceWork* work) {
   const fovea_call& call = problem.call;
+  const UsedRows used = used_rows(problem);
+  const auto place = [&](const char* name, const fovea_tensor& tensor, int64_t rows, bool is_output,
+                         Placed* placed) {
+    View view = tensor_view(name, tensor);
+    view.extent[kRow] = rows;
+    return tensors->place(view, is_output, placed);
+  };
   struct Item {
     const char* name;
     const fovea_tensor* tensor;
+    int64_t rows;
     bool is_output;
     Placed* placed;
   };
-  const Item items[] = {{"q.data", &call.q, false, &work->q},
-                        {"k.data", &call.k, false, &work->k},
-                        {"v.data", &call.v, false, &work->v},
-                        {"out.data", &call.out, true, &work->out}};
+  const Item items[] = {{"q.data", &call.q, used.q, false, &work->q},
+                        {"k.data", &call.k, used.k, false, &work->k},
+                        {"v.data", &call.v, used.k, false, &work->v},
+                        {"out.data", &call.out, used.q, true, &work->out}};
   for (const Item& item : items) {
     const fovea_status status =
-        tensors->place(tensor_view(item.name, *item.tensor), item.is_output, item.placed);
+        place(item.name, *item.tensor, item.rows, item.is_output, item.placed);
     if (status != FOVEA_OK) return status;
   }
   for (int i = 0; i < kExtraOutputCount; ++i) {
@@ -155,8 +179,7 @@ fovea_status place_tensors(const Problem& problem, Tensors* tensors, DeviceWork*
     work->extra[i] = {work->call->page, kUnwantedStart / static_cast<int64_t>(sizeof(float)),
                       nullptr, 0, false};
     if (!is_wanted(call, extra)) continue;
-    const fovea_status status =
-        tensors->place(tensor_view(extra.name, call.*extra.field), true, &work->extra[i]);
+    const fovea_status status = place(extra.name, call.*extra.field, used.q, true, &work->extra[i]);
     if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;

@@ -183,24 +183,28 @@ fovea_status use_own_queue(DeviceCall* call) {
 }
 
 fovea_status find_page(DeviceCall* call) {
-  LoadedProgram* page = programs.find(nullptr, call->context);
-  fovea_status status = FOVEA_OK;
-  if (page == nullptr) {
-    programs.lock();
-    page = programs.find(nullptr, call->context);
-    if (page == nullptr) {
-      // Kept alive: another context at the same address would be taken for this one.
-      LoadedProgram made = {nullptr, call->context, nullptr, 0, nullptr};
-      static const unsigned char zeros[kDevicePageBytes] = {};
-      status = allocate(call, kDevicePageBytes, &made.page);
-      if (status == FOVEA_OK) status = copy_in(call, made.page, zeros, kDevicePageBytes);
-      if (status == FOVEA_OK && (page = programs.add(made)) == nullptr)
-        status = fail(FOVEA_OUT_OF_MEMORY, "malloc returned NULL for %zu bytes", sizeof(made));
-      if (page != nullptr) f.clRetainContext(call->context);
-    }
-    programs.unlock();
-  }
-  if (page != nullptr) call->page = page->page;
+  LoadedProgram page = {};
+  const fovea_status status = programs.find_or_make(
+      nullptr, call->context,
+      [call](LoadedProgram* made) {
+        static const unsigned char zeros[kDevicePageBytes] = {};
+        fovea_status done = allocate(call, kDevicePageBytes, &made->page);
+        if (done != FOVEA_OK) return done;
+        done = copy_in(call, made->page, zeros, kDevicePageBytes);
+        if (done != FOVEA_OK) {
+          release(call, made->page);
+          return done;
+        }
+        // Kept alive: another context at the same address would be taken for this one.
+        f.clRetainContext(call->context);
+        return FOVEA_OK;
+      },
+      [call](const LoadedProgram& made) {
+        release(call, made.page);
+        f.clReleaseContext(call->context);
+      },
+      &page);
+  call->page = page.page;
   return status;
 }
 
@@ -239,22 +243,12 @@ fovea_status build(DeviceCall* call, const char* source, size_t size, void** pro
 }
 
 fovea_status load(DeviceCall* call, const char* source, size_t size) {
-  LoadedProgram* loaded = programs.find(source, call->context);
-  fovea_status status = FOVEA_OK;
-  if (loaded == nullptr) {
-    programs.lock();
-    loaded = programs.find(source, call->context);
-    if (loaded == nullptr) {
-      LoadedProgram made = {source, call->context, nullptr, 0, nullptr};
-      status = build(call, source, size, &made.program);
-      if (status == FOVEA_OK && (loaded = programs.add(made)) == nullptr) {
-        f.clReleaseProgram(made.program);
-        status = fail(FOVEA_OUT_OF_MEMORY, "malloc returned NULL for %zu bytes", sizeof(made));
-      }
-    }
-    programs.unlock();
-  }
-  if (loaded != nullptr) call->program = loaded->program;
+  LoadedProgram loaded = {};
+  const fovea_status status = programs.find_or_make(
+      source, call->context,
+      [=](LoadedProgram* made) { return build(call, source, size, &made->program); },
+      [](const LoadedProgram& made) { f.clReleaseProgram(made.program); }, &loaded);
+  call->program = loaded.program;
   return status;
 }
 
