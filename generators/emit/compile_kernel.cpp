@@ -12,9 +12,11 @@
 #include "generators/lowering/block_conditions.h"
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
+#include "generators/lowering/fetch_ahead.h"
 #include "generators/lowering/grid_items.h"
 #include "generators/lowering/lane_broadcasts.h"
 #include "generators/lowering/register_tiles.h"
+#include "generators/lowering/sum_lanes.h"
 #include "generators/lowering/transpose_loads.h"
 #include "generators/lowering/wide_offsets.h"
 #include "generators/schedules/prefill_loops.h"
@@ -238,9 +240,15 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
     WideOffsets wide_offsets;
     halide.add_custom_lowering_pass(&skip_blocks, nullptr);
     halide.add_custom_lowering_pass(&register_tiles, nullptr);
+    ExpandDotPairs expand_dot_pairs;
+    if (schedule.dot_pairs) halide.add_custom_lowering_pass(&expand_dot_pairs, nullptr);
+    SumLanes sum_lanes;
+    if (target.arch == Halide::Target::X86) halide.add_custom_lowering_pass(&sum_lanes, nullptr);
     if (multiplies_by_lanes(target)) halide.add_custom_lowering_pass(&lane_broadcasts, nullptr);
     if (is_cache(cache_kind_of(spec.cache)))
       halide.add_custom_lowering_pass(&wide_offsets, nullptr);
+    FetchAhead fetch_ahead({part.inputs.k.name(), part.inputs.v.name()});
+    if (schedule.prefetch_blocks > 0) halide.add_custom_lowering_pass(&fetch_ahead, nullptr);
     add(halide, part.inputs.arguments(), part_symbol(symbol, rows));
   }
   const AttentionTiling one_row = tiling_of(1);

@@ -45,4 +45,14 @@ Expr plain_index(const Expr& index, const std::map<std::string, Expr>& bound) {
   return ir::simplify(PlainIndex(bound).mutate(index));
 }
 
+Expr first_lane(const Expr& e) {
+  if (e.type().is_scalar()) return e;
+  if (const auto* ramp = e.as<ir::Ramp>()) return first_lane(ramp->base);
+  if (const auto* same = e.as<ir::Broadcast>()) return first_lane(same->value);
+  if (const auto* sum = e.as<ir::Add>()) return first_lane(sum->a) + first_lane(sum->b);
+  if (const auto* cast = e.as<ir::Cast>())
+    return ir::Cast::make(cast->type.element_of(), first_lane(cast->value));
+  return ir::Shuffle::make_extract_element(e, 0);
+}
+
 }  // namespace fovea

@@ -15,6 +15,9 @@ namespace fovea {
 Halide::Expr plain_index(const Halide::Expr& index,
                          const std::map<std::string, Halide::Expr>& bound);
 
+// Lane 0 of a vector of indices; of a scalar the scalar.
+Halide::Expr first_lane(const Halide::Expr& index);
+
 }  // namespace fovea
 
 #endif

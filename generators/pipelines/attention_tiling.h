@@ -24,13 +24,13 @@ struct AttentionTiling {
   // vectors of them; divides d_v / value_lanes.
   int feature_group = 0;
   // Products of bf16 pairs by the target's own instruction: of queries and keys, and in blocks that
-  // are visible whole of weights and values. Else 16-bit keys and values are widened, a block at a
-  // time, and everything is as in f32.
+  // are visible whole of weights and values; in decode of queries and keys only. Else 16-bit keys
+  // and values are widened, a block at a time, and everything is as in f32.
   bool dot_pairs = false;
 
   // Decode: features are the vector lanes. So many partial sums of a product are added up at its
   // end (0: rows are the lanes, and every product has one accumulator); divides the features of a
-  // slice.
+  // slice, or the pairs of them.
   int feature_lanes = 0;
   int value_lanes = 0;  // features of v next to each other in the state; divides d_v
   int pair_keys = 0;    // keys that make, with the rows of the tile, a vector of pairs
@@ -38,6 +38,8 @@ struct AttentionTiling {
   // rows apart, so that as many streams of memory run at once. Divides key_block. The same for
   // tiles of any number of rows: they add up in one order.
   int key_streams = 1;
+  // Decode: how many blocks ahead keys and values are asked for; 0: not before they are read.
+  int prefetch_blocks = 0;
 
   CacheKind cache = CacheKind::None;
   // GPU: a call computes the tiles of many heads and sequences, each by a block of threads. Tensors

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "generators/lowering/fetch_ahead.h"
+
 namespace fovea {
 
 using namespace tile_vars;
@@ -80,6 +82,24 @@ Expr BlockRows::number(const Expr& feature, const Expr& key, const Expr& block_i
     return number * rows.scale(group_index, place_in_block(c_, key), block_index);
   const Halide::ImageParam& scales = values_ ? cache.v_scale : cache.k_scale;
   return number * scale_entry(c_, values_, group_index, offset_(scales, Func(), key, block_index));
+}
+
+// Any element of the same line of memory will do. Rows may end before: nothing is read.
+Expr BlockRows::ahead_(const Expr& feature, const Expr& key, const Expr& block_index) const {
+  const Halide::ImageParam& in = values_ ? c_.inputs.v : c_.inputs.k;
+  const Expr element = is_quantised(c_.tiling.cache)
+                           ? feature * stored_size(size_, c_.tiling.cache) / size_
+                           : feature;
+  if (!is_cache(c_.tiling.cache))
+    return in(element, key_row(c_, block_index + c_.tiling.prefetch_blocks, key, false));
+  const Func& offsets = values_ ? cached_.values.ahead.f : cached_.keys.ahead.f;
+  return slot_entry(in, element, offsets(place_in_block(c_, key), block_index));
+}
+
+Expr BlockRows::and_ahead(const Expr& value, const Expr& feature, const Expr& key,
+                          const Expr& block_index) const {
+  if (c_.tiling.prefetch_blocks == 0) return value;
+  return fetch_ahead(value, Halide::cast<float>(ahead_(feature, key, block_index)));
 }
 
 }  // namespace fovea

@@ -38,12 +38,18 @@ class BlockRows {
   // In f32.
   Halide::Expr number(const Halide::Expr& feature, const Halide::Expr& key,
                       const Halide::Expr& block_index) const;
+  // `value`, made of this element; and what lies at its place tiling.prefetch_blocks blocks later
+  // is asked for.
+  Halide::Expr and_ahead(const Halide::Expr& value, const Halide::Expr& feature,
+                         const Halide::Expr& key, const Halide::Expr& block_index) const;
 
  private:
   BlockRows(const TileContext& context, bool values, bool clamped, CachedBlock cached);
   // Of k or v, or of their scales; `offsets` may be undefined.
   Halide::Expr offset_(const Halide::ImageParam& in, const Halide::Func& offsets,
                        const Halide::Expr& key, const Halide::Expr& block_index) const;
+  Halide::Expr ahead_(const Halide::Expr& feature, const Halide::Expr& key,
+                      const Halide::Expr& block_index) const;
   Halide::Expr stored_(const Halide::Expr& feature, const Halide::Expr& key,
                        const Halide::Expr& block_index) const;
 

@@ -14,11 +14,11 @@ using Halide::Func;
 using Halide::RDom;
 
 KeyOffsets make_offsets(const TileContext& c, const std::string& name, bool clamped,
-                        const Halide::ImageParam& slots) {
+                        const Halide::ImageParam& slots, int blocks_ahead = 0) {
   const CacheInputs& cache = c.inputs.cache;
   const int unit = c.tiling.vector_lanes;
   const auto key_of = [&](const Expr& in_block) {
-    const Expr key = block * c.tiling.key_block + in_block;
+    const Expr key = (block + blocks_ahead) * c.tiling.key_block + in_block;
     return clamped ? Halide::min(key, c.inputs.kv_len - 1) : key;
   };
   KeyOffsets offsets;
@@ -37,7 +37,10 @@ KeyOffsets make_offsets(const TileContext& c, const std::string& name, bool clam
 CachedRows make_rows(const TileContext& c, const std::string& name, bool clamped, bool of_values) {
   CachedRows rows;
   const CacheInputs& cache = c.inputs.cache;
-  rows.rows = make_offsets(c, name + "_offsets", clamped, of_values ? c.inputs.v : c.inputs.k);
+  const Halide::ImageParam& slots = of_values ? c.inputs.v : c.inputs.k;
+  rows.rows = make_offsets(c, name + "_offsets", clamped, slots);
+  if (c.tiling.prefetch_blocks > 0)
+    rows.ahead = make_offsets(c, name + "_ahead", true, slots, c.tiling.prefetch_blocks);
   if (!is_quantised(cache.kind)) return rows;
   rows.scales =
       make_offsets(c, name + "_scale_offsets", clamped, of_values ? cache.v_scale : cache.k_scale);

@@ -23,6 +23,7 @@ struct KeyOffsets {
 
 struct CachedRows {
   KeyOffsets rows;
+  KeyOffsets ahead;    // of the block that is asked for; undefined if none is
   KeyOffsets scales;   // undefined unless the cache is quantised
   Halide::Func scale;  // (group, key of the block, block), f32
   int most_groups = 1;

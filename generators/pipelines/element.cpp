@@ -127,6 +127,11 @@ Expr narrow(const Expr& value, Element element) {
   return value;
 }
 
+Expr stored_pair(const Expr& first) {
+  return Halide::Internal::Call::make(Halide::UInt(32), stored_pair_name, {first},
+                                      Halide::Internal::Call::PureExtern);
+}
+
 Expr pair_of_stored(const Expr& first, const Expr& second) {
   const auto bits = [](const Expr& e) { return cast<uint32_t>(reinterpret(Halide::UInt(16), e)); };
   return bits(first) | (bits(second) << 16);

@@ -37,6 +37,11 @@ Halide::Expr pair_of_rounded(const Halide::Expr& first, const Halide::Expr& seco
 // The same for numbers that are NaN or not below 0: half the instructions. Ties go up.
 Halide::Expr pair_of_weights(const Halide::Expr& first, const Halide::Expr& second);
 
+// The pair that begins with the element `first` in memory, not taken apart; of a vector of
+// neighbouring elements as many pairs, from the first element on. For dot_pair only.
+inline constexpr const char* stored_pair_name = "fovea_stored_pair";
+Halide::Expr stored_pair(const Halide::Expr& first);
+
 // first * first + second * second of two pairs, in f32. lowering/dot_pairs.h turns it into code.
 inline constexpr const char* dot_pair_name = "fovea_dot_pair";
 Halide::Expr dot_pair(const Halide::Expr& a, const Halide::Expr& b);

@@ -33,7 +33,7 @@ RowChain make_rows(const TileContext& c, const std::string& name,
 RowChain widened_rows(const std::string& name, const BlockRows& rows) {
   RowStep step;
   step.row = Func(name);
-  step.row(d, j, block) = rows.number(d, j, block);
+  step.row(d, j, block) = rows.and_ahead(rows.number(d, j, block), d, j, block);
   return {{step}};
 }
 
@@ -45,7 +45,7 @@ KeyRange whole_pairs(const KeyRange& range) {
 // Entry `feature` of key j after all transforms, in f32.
 Expr row_entry(RowChain& chain, const BlockRows& rows, const Expr& feature, const Expr& key) {
   if (!chain.steps.empty()) return chain.steps.back().row(feature, key, block);
-  return rows.number(feature, key, block);
+  return rows.and_ahead(rows.number(feature, key, block), feature, key, block);
 }
 
 }  // namespace
@@ -194,9 +194,16 @@ class KeyBlockBuilder {
     const int tile = c_.tiling.block_rows, keys = c_.tiling.pair_keys;
     s_.lane_sums = func_("lane_sums");
     s_.lane_sums(lane, pair, vector, block) = 0.0f;
-    s_.lane_sums(lane, pair, vector, block) +=
-        query.scaled(pair % tile, feature) *
-        row_entry(s_.keys, rows, feature, vector * keys + pair / tile);
+    const Expr row = pair % tile, key = vector * keys + pair / tile;
+    if (c_.tiling.dot_pairs) {
+      const Expr element = 2 * (first + s_.features * lanes) + lane;
+      const Expr stored = stored_pair(rows.stored(element, key, block));
+      s_.lane_sums(lane, pair, vector, block) +=
+          rows.and_ahead(dot_pair(query.pairs(row, feature), stored), element, key, block);
+    } else {
+      s_.lane_sums(lane, pair, vector, block) +=
+          query.scaled(row, feature) * row_entry(s_.keys, rows, feature, key);
+    }
     s_.pair_sums = func_("pair_sums");
     s_.pair_sums(pair, vector, block) = 0.0f;
     s_.pair_sums(pair, vector, block) += s_.lane_sums(s_.lanes, pair, vector, block);
@@ -345,7 +352,8 @@ class KeyBlockBuilder {
     const bool split = masked_ && c_.tiling.feature_lanes == 0 && some_seen && !c_.tiling.grid;
     // A pair holds the values of two keys. Where one of them may be hidden from a row, and be NaN,
     // they have to be added one by one.
-    const bool pairs = c_.tiling.dot_pairs && (!masked_ || split);
+    // Decode multiplies pairs in the scores only: pairs of values lie in two rows.
+    const bool pairs = c_.tiling.dot_pairs && c_.tiling.feature_lanes == 0 && (!masked_ || split);
     const BlockRows rows = BlockRows::of_values(c_, partial_, s_.cached);
     // Halide computes the producers of a Func in the order of their names, and shared memory is
     // dealt out in that order: values of a grid after the weights, in the place of the scores, and

@@ -11,7 +11,7 @@ void schedule_cached_block(CachedBlock& cached, const Halide::LoopLevel& level, 
                            int lanes) {
   if (!cached.is_defined()) return;
   for (CachedRows* rows : {&cached.keys, &cached.values}) {
-    for (KeyOffsets* offsets : {&rows->rows, &rows->scales}) {
+    for (KeyOffsets* offsets : {&rows->rows, &rows->ahead, &rows->scales}) {
       if (!offsets->f.defined()) continue;
       offsets->f.compute_at(level)
           .bound_extent(block, 1)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 
 #include "generators/schedules/cached_block_cpu.h"
 
@@ -55,7 +56,7 @@ struct PartScheduler {
     row.bound(d, 0, size).vectorize(d, largest_power_of_two(size, s.lanes));
   }
 
-  void schedule_query(RowChain& chain, Func scaled) const {
+  void schedule_query(RowChain& chain, const QueryRows& query) const {
     for (RowStep& step : chain.steps) {
       for (RowStep::Reduction& r : step.reductions) {
         r.f.compute_root().bound_extent(qi, rows);
@@ -64,8 +65,9 @@ struct PartScheduler {
       step.row.compute_root().bound_extent(qi, rows).reorder_storage(d, qi).reorder(d, qi);
       features_as_lanes(step.row, t.d_qk);
     }
-    scaled.compute_root().bound_extent(qi, rows).reorder_storage(d, qi).reorder(d, qi);
-    features_as_lanes(scaled, t.d_qk);
+    Func row = t.dot_pairs ? query.pairs : query.scaled;
+    row.compute_root().bound_extent(qi, rows).reorder_storage(d, qi).reorder(d, qi);
+    features_as_lanes(row, t.d_qk / (t.dot_pairs ? 2 : 1));
   }
 
   void reduce_features(RowStep::Reduction& r) const {
@@ -214,14 +216,20 @@ struct PartScheduler {
   }
 };
 
+// Pairs of features of a key are multiplied as they lie in memory.
+bool has_key_pairs(const Variant& variant, Element element, int d_qk, CacheKind cache) {
+  return element == Element::BF16 && !is_quantised(cache) &&
+         (is_cache(cache) || variant.key_steps().empty()) && d_qk / variant.slice_count() % 2 == 0;
+}
+
 }  // namespace
 
 std::vector<int> DecodeCpuSchedule::tile_rows() const {
   return wide_rows > 1 ? std::vector<int>{1, wide_rows} : std::vector<int>{1};
 }
 
-DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant&, Element element,
-                                          int d_qk, int d_v, CacheKind cache) {
+DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant& variant,
+                                          Element element, int d_qk, int d_v, CacheKind cache) {
   DecodeCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
   s.wide_rows = 4;
@@ -245,8 +253,11 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
   const int key_bytes =
       (stored_size(d_qk, cache) + stored_size(d_v, cache)) * stored_type(element, cache).bytes();
   s.chunk_blocks = std::clamp(chunk_bytes / (key_bytes * s.key_block), 1, 8);
+  // On Arm nothing could be measured.
+  s.prefetch_blocks = std::string_view(target.architecture) == "x86" ? 1 : 0;
   s.value_vectors = target.vector_registers >= 32 ? 16 : 8;
-  s.feature_unroll = 2;
+  s.feature_unroll = 4;
+  s.dot_pairs = multiplies_bf16_pairs(target) && has_key_pairs(variant, element, d_qk, cache);
   return s;
 }
 
@@ -266,6 +277,8 @@ void check(const DecodeCpuSchedule& s) {
           "1 to 1024");
   require(s.key_streams >= 1 && s.key_block % s.key_streams == 0, "key_streams", s.key_streams,
           fmt::format("a divisor of key_block = {}", s.key_block));
+  require(s.prefetch_blocks >= 0 && s.prefetch_blocks <= 8, "prefetch_blocks", s.prefetch_blocks,
+          "0 to 8");
   require(s.value_vectors >= 1 && s.value_vectors <= 32, "value_vectors", s.value_vectors,
           "1 to 32");
   require(s.feature_unroll >= 1 && s.feature_unroll <= 16, "feature_unroll", s.feature_unroll,
@@ -276,17 +289,24 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
                        int d_qk, int d_v, int rows, CacheKind cache) {
   // Groups keep the number of slots, which are unrolled, within bounds.
   constexpr int most_vectors = 16;
+  if (s.dot_pairs && !has_key_pairs(variant, element, d_qk, cache))
+    throw std::invalid_argument(
+        "schedule parameter dot_pairs is 1: 1 is for bf16, keys of bf16 that the kernel does not "
+        "transform and an even number of features");
   AttentionTiling t;
   t.element = element;
   t.d_qk = d_qk;
   t.d_v = d_v;
+  t.dot_pairs = s.dot_pairs;
   t.block_rows = rows;
   t.key_block = s.key_block;
-  t.feature_lanes = largest_power_of_two(d_qk / variant.slice_count(), s.lanes);
+  t.feature_lanes =
+      largest_power_of_two(d_qk / variant.slice_count() / (s.dot_pairs ? 2 : 1), s.lanes);
   t.value_lanes = largest_power_of_two(d_v, s.lanes);
   t.feature_group = largest_divisor_up_to(d_v / t.value_lanes, most_vectors);
   t.pair_keys = s.lanes / rows;
   t.key_streams = s.key_streams;
+  t.prefetch_blocks = s.prefetch_blocks;
   t.cache = cache;
   t.vector_lanes = s.lanes;
   return t;
@@ -307,7 +327,7 @@ void schedule_decode_part(DecodePart& p, const DecodeCpuSchedule& s) {
   }
   p.records.vectorize(lane);
   if (p.states.size() > 1) p.records.unroll(slot);
-  part.schedule_query(p.queries, p.query.scaled);
+  part.schedule_query(p.queries, p.query);
   for (DecodeState& a : p.states) {
     a.state.compute_root()
         .bound(lane, 0, t.value_lanes)

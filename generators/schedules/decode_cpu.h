@@ -22,8 +22,12 @@ struct DecodeCpuSchedule {
   int chunk_blocks =
       0;                // blocks of one chunk: what a worker takes at once, and a record stands for
   int key_streams = 1;  // places of a block from which keys are read in turn: divides key_block
+  // How many key blocks ahead keys and values are asked for, into the second-level cache; 0: not
+  // before they are read.
+  int prefetch_blocks = 0;
   int value_vectors = 0;   // vectors of features of one register tile of weights * values
   int feature_unroll = 0;  // steps of the feature loop between two branches
+  bool dot_pairs = false;  // bf16 scores by the target's dot product of pairs, not widened
 
   // "lanes=16 wide_rows=4 …": part of the kernel's identity, shown in the manifest.
   std::string text() const;

@@ -42,8 +42,10 @@ constexpr Field<DecodeCpuSchedule> decode_fields[] = {
     {"key_block", &DecodeCpuSchedule::key_block},
     {"chunk_blocks", &DecodeCpuSchedule::chunk_blocks},
     {"key_streams", &DecodeCpuSchedule::key_streams},
+    {"prefetch_blocks", &DecodeCpuSchedule::prefetch_blocks},
     {"value_vectors", &DecodeCpuSchedule::value_vectors},
     {"feature_unroll", &DecodeCpuSchedule::feature_unroll},
+    {"dot_pairs", nullptr, &DecodeCpuSchedule::dot_pairs},
 };
 
 constexpr Field<AppendCpuSchedule> append_fields[] = {

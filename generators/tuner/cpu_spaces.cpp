@@ -166,6 +166,9 @@ std::vector<SpaceParameter> decode_parameters(const Facts& f) {
            return blocks == 1 || blocks * p[decode_key_block_at] * key_bytes <= second_level_bytes;
          });
        }},
+      {"prefetch_blocks",
+       "a block or two are in the second-level cache before they are read; more drive others out",
+       [](const SpacePoint&) { return std::vector<int>{0, 1, 2}; }},
       {"value_vectors", "accumulators of weights * values leave registers for their operands",
        [=](const SpacePoint&) {
          return chosen({2, 4, 8, 12, 16, 24},
@@ -173,6 +176,10 @@ std::vector<SpaceParameter> decode_parameters(const Facts& f) {
        }},
       {"feature_unroll", "more steps than 8 between two branches only lengthen the code",
        [](const SpacePoint&) { return std::vector<int>{1, 2, 4, 8}; }},
+      {"dot_pairs",
+       "the target's product of bf16 pairs or widened numbers; keys that the kernel transforms are "
+       "no pairs in memory",
+       [=](const SpacePoint&) { return f.pairs ? std::vector<int>{0, 1} : std::vector<int>{0}; }},
   };
 }
 
@@ -187,7 +194,9 @@ ScheduleSpace schedule_space(const KernelSpec& spec, const Variant& variant) {
         fmt::format("target '{}': allowed is one of a CPU; devices have no search", spec.target));
   const CacheKind cache = cache_kind_of(spec.cache);
   const int slice = spec.d_qk / variant.slice_count();
-  const bool pairs = element == Element::BF16 && !is_quantised(cache) &&
+  // Decode takes keys in pairs as they lie in memory.
+  const bool stored_pairs = spec.pass != "decode" || is_cache(cache) || variant.key_steps().empty();
+  const bool pairs = element == Element::BF16 && !is_quantised(cache) && stored_pairs &&
                      multiplies_bf16_pairs(*target) && slice % 2 == 0;
   const Facts f = {element,
                    cache,

@@ -49,10 +49,10 @@ TEST(ScheduleText, RoundTrip) {
 TEST(ScheduleText, RoundTripOfDecode) {
   DecodeCpuSchedule s;
   s.lanes = 1, s.wide_rows = 2, s.key_block = 3, s.chunk_blocks = 4, s.key_streams = 7;
-  s.value_vectors = 5, s.feature_unroll = 6;
+  s.prefetch_blocks = 8, s.value_vectors = 5, s.feature_unroll = 6;
   EXPECT_EQ(s.text(),
-            "lanes=1 wide_rows=2 key_block=3 chunk_blocks=4 key_streams=7 value_vectors=5 "
-            "feature_unroll=6");
+            "lanes=1 wide_rows=2 key_block=3 chunk_blocks=4 key_streams=7 prefetch_blocks=8 "
+            "value_vectors=5 feature_unroll=6 dot_pairs=0");
   EXPECT_EQ(DecodeCpuSchedule().with(s.text()).text(), s.text());
 }
 
@@ -61,9 +61,9 @@ TEST(ScheduleText, RulesOfDecode) {
   good.lanes = 8, good.wide_rows = 4, good.key_block = 128, good.chunk_blocks = 4;
   good.value_vectors = 8, good.feature_unroll = 2;
   check(good);
-  for (const char* wrong :
-       {"lanes=7", "wide_rows=3", "wide_rows=16", "key_block=100", "chunk_blocks=0",
-        "key_streams=0", "key_streams=3", "value_vectors=0", "feature_unroll=17"}) {
+  for (const char* wrong : {"lanes=7", "wide_rows=3", "wide_rows=16", "key_block=100",
+                            "chunk_blocks=0", "key_streams=0", "key_streams=3", "prefetch_blocks=9",
+                            "value_vectors=0", "feature_unroll=17"}) {
     const std::string text = wrong, name = text.substr(0, text.find('='));
     try {
       check(good.with(text));
