@@ -1,23 +1,25 @@
-// run_kernel.cpp: one call of one kernel of the library at a fixed shape, to be counted from
-// outside. Argument: the kernel's name. Status 77: it cannot run on this machine.
-// SPDX-License-Identifier: Apache-2.0
+// run_kernel.cpp: one call of one kernel of the libraries at a fixed shape, to be counted from
+// outside. Arguments: the kernel's name, and the rows of prefill, 512 unless given, of as many
+// keys. Status 77: it cannot run on this machine. SPDX-License-Identifier: Apache-2.0
 #include <fovea/registry.h>
-#include <fovea_decode_instruction_kernels.h>
-#include <fovea_instruction_kernels.h>
 #include <fovea/fovea.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "tests/arm64/libraries.h"
+
 namespace {
 
-// Prefill of 512 rows; decode of one over 2048 keys, with four query heads for each KV head.
+// Decode is of one row, with four query heads for each KV head.
 struct Shape {
   int64_t heads, kv_heads, rows, keys;
 };
-constexpr Shape prefill = {2, 2, 512, 512}, decode = {8, 2, 1, 2048};
+constexpr Shape decode = {8, 2, 1, 2048};
+constexpr int64_t prefill_heads = 2;
 constexpr int cannot_run = 77;
 
 const fovea_kernel_info* find_kernel(const fovea_library_info& library, const char* name) {
@@ -27,29 +29,45 @@ const fovea_kernel_info* find_kernel(const fovea_library_info& library, const ch
   return nullptr;
 }
 
+// The parameters that the counted variants have.
+std::vector<unsigned char> parameters_of(const fovea_variant_info& variant) {
+  static const float slopes[] = {0.25F, 0.0625F};
+  std::vector<unsigned char> memory(256);
+  for (int32_t i = 0; i < variant.parameter_count; ++i) {
+    const fovea_parameter_info& p = variant.parameters[i];
+    const std::string name = p.name;
+    const int32_t window = 128;
+    const fovea_table slope = fovea::table(slopes, prefill_heads);
+    if (name == "window") std::memcpy(&memory[p.offset], &window, sizeof(window));
+    if (name == "slope") std::memcpy(&memory[p.offset], &slope, sizeof(slope));
+  }
+  return memory;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const fovea_library_info* found = nullptr;
   const fovea_kernel_info* kernel = nullptr;
-  for (const fovea_library_info* each :
-       {fovea_instruction_kernels_library(), fovea_decode_instruction_kernels_library()}) {
-    if (argc != 2 || kernel != nullptr) break;
-    found = each;
-    kernel = find_kernel(*each, argv[1]);
+  for (const auto& each : fovea::test::library_functions) {
+    if (argc < 2 || argc > 3 || kernel != nullptr) break;
+    found = each();
+    kernel = find_kernel(*found, argv[1]);
   }
-  if (kernel == nullptr) {
-    std::fprintf(stderr, "run_kernel: argument is the name of a kernel\n");
+  const int64_t rows = argc > 2 ? std::atoll(argv[2]) : 512;
+  if (kernel == nullptr || rows < 1) {
+    std::fprintf(stderr, "run_kernel: arguments are the name of a kernel [rows]\n");
     return 2;
   }
   const fovea_library_info& library = *found;
-  const Shape s = kernel->pass == FOVEA_DECODE ? decode : prefill;
+  const Shape s =
+      kernel->pass == FOVEA_DECODE ? decode : Shape{prefill_heads, prefill_heads, rows, rows};
   // Zeros are numbers of every type, and no instruction depends on the numbers.
-  const auto tensor = [&](std::vector<unsigned char>& memory, fovea_dtype dtype, int64_t heads,
-                          int64_t rows, int64_t features) {
-    memory.assign(static_cast<size_t>(heads * rows * features) * sizeof(float), 0);
-    const fovea::Shape shape = {1, heads, rows, features};
-    return fovea::tensor(memory.data(), dtype, shape, fovea::bhsd_strides(shape));
+  const auto tensor = [&](std::vector<unsigned char>& data, fovea_dtype dtype, int64_t heads,
+                          int64_t rows_of_it, int64_t features) {
+    data.assign(static_cast<size_t>(heads * rows_of_it * features) * sizeof(float), 0);
+    const fovea::Shape shape = {1, heads, rows_of_it, features};
+    return fovea::tensor(data.data(), dtype, shape, fovea::bhsd_strides(shape));
   };
   std::vector<unsigned char> q, k, v, out, k_scale, v_scale;
   const bool cached = kernel->cache == FOVEA_CACHE_I8;
@@ -71,15 +89,9 @@ int main(int argc, char** argv) {
   exec.target = library.targets[kernel->target].name;
   call.exec = &exec;
 
-  const float slopes[] = {0.25F, 0.0625F};
-  fovea_instruction_kernels_causal_window_params window = {};
-  window.window = 128;
-  fovea_instruction_kernels_alibi_causal_params alibi = {};
-  alibi.slope = fovea::table(slopes, prefill.heads);
-  const std::string variant = library.variants[kernel->variant].name;
-  const void* params = nullptr;
-  if (variant == "causal_window") params = &window;
-  if (variant == "alibi_causal") params = &alibi;
+  const fovea_variant_info& variant = library.variants[kernel->variant];
+  const std::vector<unsigned char> memory = parameters_of(variant);
+  const void* params = variant.parameter_count > 0 ? memory.data() : nullptr;
 
   const fovea_status status = fovea_variant_run(&library, kernel->variant, &call, params);
   if (status == FOVEA_OK) return 0;
