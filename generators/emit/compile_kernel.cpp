@@ -12,6 +12,7 @@
 #include "generators/lowering/block_conditions.h"
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
+#include "generators/lowering/fence_barriers.h"
 #include "generators/lowering/fetch_ahead.h"
 #include "generators/lowering/grid_items.h"
 #include "generators/lowering/lane_broadcasts.h"
@@ -194,10 +195,12 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   GridItems grid_items(
       {{in.q_block.name()}, {in.head.name()}, {in.batch.name(), in.sequence.name()}}, starts);
   BlockConditions block_conditions(block_loops(pipeline));
+  FenceBarriers fence_barriers;
   SharedMemoryMeter meter;
   LookAt measure(meter);
   halide.add_custom_lowering_pass(&block_conditions, nullptr);
   halide.add_custom_lowering_pass(&grid_items, nullptr);
+  halide.add_custom_lowering_pass(&fence_barriers, nullptr);
   halide.add_custom_lowering_pass(&measure, nullptr);
   Compiled compiled;
   compiled.modules.push_back(halide.compile_to_module(in.arguments(), symbol, target,
