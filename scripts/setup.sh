@@ -17,6 +17,7 @@ packages=(
   llvm-19 llvm-19-tools clang-format-19 clang-tidy-19 shellcheck
   g++-aarch64-linux-gnu qemu-user googletest # Arm: cross compiler, emulator, and GoogleTest as sources for it
   pocl-opencl-icd ocl-icd-libopencl1 # OpenCL on the CPU, for the tests of device kernels
+  oclgrind # OpenCL in an interpreter that tells of data races
   chromium # shows pages of reports in a test
   valgrind libc6-dbg # memcheck cannot start on Debian without the symbols of libc6-dbg
 )

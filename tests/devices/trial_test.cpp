@@ -1,49 +1,14 @@
 // trial_test.cpp: device kernels against their declarations, in calls of few numbers.
 // SPDX-License-Identifier: Apache-2.0
 #include <fovea/dsl/kernel_trial.h>
-#include <fovea/dsl/register.h>
-#include <fovea/registry.h>
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
-#include "fovea_device_half.h"
-#include "fovea_device_kinds.h"
-#include "runtime/src/gpu/device.h"
+#include "tests/devices/opencl_kernels.h"
 
 namespace fovea::test {
 namespace {
-
-struct Case {
-  const fovea_library_info* library;
-  int32_t kernel;
-
-  const fovea_kernel_info& info() const { return library->kernels[kernel]; }
-};
-void PrintTo(const Case& c, std::ostream* out) { *out << c.info().name; }
-
-std::vector<Case> device_kernels() {
-  std::vector<Case> cases;
-  for (const fovea_library_info* library :
-       {fovea_device_kinds_library(), fovea_device_half_library()}) {
-    for (int32_t i = 0; i < library->kernel_count; ++i) {
-      const fovea_target_info& target = library->targets[library->kernels[i].target];
-      if (detail::device_of(target.architecture) == FOVEA_DEVICE_OPENCL)
-        cases.push_back({library, i});
-    }
-  }
-  return cases;
-}
-
-const Variant& declaration_of(const Case& c) {
-  static const std::vector<Variant> declared = declared_variants();
-  const std::string name = c.library->variants[c.info().variant].name;
-  for (const Variant& v : declared) {
-    if (v.name() == name) return v;
-  }
-  throw std::logic_error("the test program lacks the declaration of " + name);
-}
 
 class DeviceTrial : public testing::TestWithParam<Case> {
  protected:
