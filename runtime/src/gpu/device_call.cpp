@@ -14,7 +14,7 @@ namespace fovea::detail {
 namespace {
 
 constexpr int64_t kMostBlocks = 65535;  // along y and z
-constexpr int kRow = 2;  // axis of a tensor
+constexpr int kRow = 2;                 // axis of a tensor
 constexpr int kMostTensors = 4 + kExtraOutputCount + FOVEA_MAX_PARAMETERS;
 constexpr uint64_t kDeviceDirty = 2;  // the data of a HalideBuffer is what the device has
 
