@@ -45,6 +45,27 @@ class FindLoads : public ir::IRVisitor {
   const std::set<std::string>& inputs_;
 };
 
+// Names that stand for something read from the inputs, written out.
+class WriteOutLoads : public ir::IRMutator {
+ public:
+  WriteOutLoads(const std::set<std::string>& inputs, const std::map<std::string, Expr>& bound)
+      : inputs_(inputs), bound_(bound) {}
+
+ private:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::Variable* op) override {
+    const auto name = bound_.find(op->name);
+    if (name == bound_.end()) return op;
+    const Expr value = mutate(name->second);
+    FindLoads find(inputs_);
+    value.accept(&find);
+    return find.loads.empty() ? Expr(op) : value;
+  }
+
+  const std::set<std::string>& inputs_;
+  const std::map<std::string, Expr>& bound_;
+};
+
 class HasWish : public ir::IRVisitor {
  public:
   bool found = false;
@@ -96,8 +117,9 @@ Stmt FetchAhead::visit(const ir::Store* op) {
   const Expr value = take.mutate(ir::substitute_in_all_lets(op->value));
   Stmt all;
   for (const Expr& wish : take.wishes) {
+    const Expr written_out = WriteOutLoads(inputs_, bound_).mutate(wish);
     FindLoads find(inputs_);
-    wish.accept(&find);
+    written_out.accept(&find);
     for (const ir::Load* load : find.loads) {
       const Expr index = ir::simplify(first_lane(load->index));
       const Expr element = plain_index(index, bound_);

@@ -254,9 +254,11 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
       (stored_size(d_qk, cache) + stored_size(d_v, cache)) * stored_type(element, cache).bytes();
   s.chunk_blocks = std::clamp(chunk_bytes / (key_bytes * s.key_block), 1, 8);
   // On Arm nothing could be measured.
-  s.prefetch_blocks = std::string_view(target.architecture) == "x86" ? 1 : 0;
+  const bool is_x86 = std::string_view(target.architecture) == "x86";
+  s.prefetch_blocks = is_x86 ? 1 : 0;
   s.value_vectors = target.vector_registers >= 32 ? 16 : 8;
-  s.feature_unroll = 4;
+  // Sixteen registers are too few for more, and Arm's loops then multiply less evenly.
+  s.feature_unroll = is_x86 && target.vector_registers >= 32 ? 4 : 2;
   s.dot_pairs = multiplies_bf16_pairs(target) && has_key_pairs(variant, element, d_qk, cache);
   return s;
 }
