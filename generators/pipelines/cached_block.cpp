@@ -18,7 +18,11 @@ KeyOffsets make_offsets(const TileContext& c, const std::string& name, bool clam
   const CacheInputs& cache = c.inputs.cache;
   const int unit = c.tiling.vector_lanes;
   const auto key_of = [&](const Expr& in_block) {
-    const Expr key = (block + blocks_ahead) * c.tiling.key_block + in_block;
+    // Not a number of keys added to those of this block: the simplifier would move such a constant
+    // across the comparison with the end of a ring, which overflows where there is no end.
+    const Expr last = (c.inputs.kv_len - 1) / c.tiling.key_block;
+    const Expr at = blocks_ahead > 0 ? Halide::min(block + blocks_ahead, last) : Expr(block);
+    const Expr key = at * c.tiling.key_block + in_block;
     return clamped ? Halide::min(key, c.inputs.kv_len - 1) : key;
   };
   KeyOffsets offsets;
