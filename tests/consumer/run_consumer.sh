@@ -83,7 +83,8 @@ case "$kind" in
     "$build/consumer/after/bin/fovea" list >/dev/null || fail "the moved fovea command failed"
     ;;
   add_subdirectory)
-    configure application "" -DFOVEA_SOURCE_DIR="$source"
+    # All of fovea is compiled once more, and nothing here depends on how well.
+    configure application "" -DFOVEA_SOURCE_DIR="$source" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0
     compile --target application
     run "$scratch/build/application"
     # Tests, benchmarks and install rules are for fovea on its own.
@@ -188,6 +189,16 @@ case "$kind" in
     compile
     [ "$(state kept)" = "$kept" ] || fail "changing one variant made the kernels of the other one anew"
     [ "$(contents changed)" != "$changed_contents" ] || fail "the changed variant still has its old kernels"
+
+    # An entry of the tuning file for one kernel: it alone is made anew, by that schedule.
+    changed=$(state changed) kept_contents=$(contents kept)
+    hash=$("$scratch/build/my_attention_generator" show kept --json | sed -n 's/^ *"hash": "\(.*\)",$/\1/p')
+    sed "s/@HASH@/$hash/" "$scratch/rebuild/entry.jsonl.in" >"$scratch/rebuild/tuned.jsonl"
+    compile
+    [ "$(state changed)" = "$changed" ] || fail "an entry for another variant made kernels anew"
+    [ "$(comm -13 <(echo "$kept_contents") <(contents kept) | sed 's|.*/||')" = fovea_prefill__kept__f32__d32__x86_sse41.o ] ||
+      fail "an entry for one kernel changed others than that: before: $kept_contents, after: $(contents kept)"
+    compile | grep -q 'no work to do' || fail "after a new tuning file every build does something"
     ;;
   *) fail "unknown kind" ;;
 esac
