@@ -23,6 +23,21 @@ fovea::Status attend(const std::vector<float>& rows, std::vector<float>& out, bo
   return fovea_device_kinds::causal::run(call);
 }
 
+// Few rows in memory of the device. Compiled only: that memory comes from the device's own
+// interface.
+[[maybe_unused]] fovea_status attend_on_stream(fovea_call call, void* stream,
+                                               void* (*take)(size_t)) {
+  fovea_exec exec = {};
+  exec.size = sizeof(exec);
+  exec.device = FOVEA_DEVICE_OPENCL;
+  exec.stream = stream;
+  call.exec = &exec;
+  // `take` gives memory of the device: a pointer of CUDA, a cl_mem.
+  call.workspace_size = fovea_device_kinds_causal_workspace(&call);
+  call.workspace = take(call.workspace_size);
+  return fovea_device_kinds_causal(&call, nullptr);
+}
+
 }  // namespace
 
 int main() {

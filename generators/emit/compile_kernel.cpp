@@ -9,6 +9,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "generators/emit/device_programs.h"
+#include "generators/emit/files.h"
 #include "generators/lowering/block_conditions.h"
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
@@ -174,6 +176,38 @@ class LookAt : public ir::IRMutator {
   ir::IRVisitor& visitor_;
 };
 
+// The outputs of a grid, as one launch; returns the shared memory of a block of threads.
+size_t lower_grid(Compiled& compiled, Halide::Pipeline halide,
+                  const std::vector<Halide::Argument>& arguments, const std::string& symbol,
+                  const Halide::Target& target, std::vector<BlockLoopName> loops,
+                  GridItems grid_items) {
+  BlockConditions block_conditions(std::move(loops));
+  FenceBarriers fence_barriers;
+  SharedMemoryMeter meter;
+  LookAt measure(meter);
+  halide.add_custom_lowering_pass(&block_conditions, nullptr);
+  halide.add_custom_lowering_pass(&grid_items, nullptr);
+  halide.add_custom_lowering_pass(&fence_barriers, nullptr);
+  halide.add_custom_lowering_pass(&measure, nullptr);
+  compiled.modules.push_back(with_programs_named(
+      halide.compile_to_module(arguments, symbol, target, Halide::LinkageType::ExternalPlusArgv),
+      symbol));
+  if (meter.bytes > shared_memory_bytes)
+    throw std::runtime_error(
+        fmt::format("a block of threads takes {} bytes of shared memory; allowed is {}",
+                    meter.bytes, shared_memory_bytes));
+  return meter.bytes;
+}
+
+// Of outputs, the scalars with the elements at which they begin.
+void add_output_starts(GridItems::Starts& starts, const Halide::Func& grid,
+                       const std::vector<Halide::Param<int64_t>>& scalars) {
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    const std::string part = scalars.size() > 1 ? fmt::format(".{}", i) : "";
+    starts[grid.name() + part] = scalars[i].name();
+  }
+}
+
 Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
                        const PrefillGpuSchedule& schedule, const std::string& symbol,
                        const Halide::Target& target) {
@@ -183,36 +217,65 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
       make_prefill(variant, tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v), status);
   schedule_prefill(pipeline, schedule);
   const PrefillInputs& in = pipeline.inputs;
-
-  Halide::Pipeline halide(pipeline.outputs());
   GridItems::Starts starts = {{in.q.name(), in.q_start.name()},
                               {in.k.name(), in.k_start.name()},
                               {in.v.name(), in.v_start.name()}};
-  for (size_t i = 0; i < in.output_starts.size(); ++i) {
-    const std::string part = in.output_starts.size() > 1 ? fmt::format(".{}", i) : "";
-    starts[pipeline.grid.name() + part] = in.output_starts[i].name();
-  }
-  GridItems grid_items(
-      {{in.q_block.name()}, {in.head.name()}, {in.batch.name(), in.sequence.name()}}, starts);
-  BlockConditions block_conditions(block_loops(pipeline));
-  FenceBarriers fence_barriers;
-  SharedMemoryMeter meter;
-  LookAt measure(meter);
-  halide.add_custom_lowering_pass(&block_conditions, nullptr);
-  halide.add_custom_lowering_pass(&grid_items, nullptr);
-  halide.add_custom_lowering_pass(&fence_barriers, nullptr);
-  halide.add_custom_lowering_pass(&measure, nullptr);
+  add_output_starts(starts, pipeline.grid, in.output_starts);
   Compiled compiled;
-  compiled.modules.push_back(halide.compile_to_module(in.arguments(), symbol, target,
-                                                      Halide::LinkageType::ExternalPlusArgv));
-  if (meter.bytes > shared_memory_bytes)
-    throw std::runtime_error(
-        fmt::format("a block of threads takes {} bytes of shared memory; allowed is {}",
-                    meter.bytes, shared_memory_bytes));
+  compiled.facts.shared_bytes = lower_grid(
+      compiled, Halide::Pipeline(pipeline.outputs()), in.arguments(), symbol, target,
+      block_loops(pipeline),
+      GridItems({{in.q_block.name()}, {in.head.name()}, {in.batch.name(), in.sequence.name()}},
+                starts));
   compiled.facts.block_rows = schedule.block_rows();
   compiled.facts.threads = schedule.row_threads * schedule.key_threads;
-  compiled.facts.shared_bytes = meter.bytes;
   compiled.facts.tile_fallback = status.fallback;
+  return compiled;
+}
+
+Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
+                      const DecodeGpuSchedule& schedule, const std::string& symbol,
+                      const Halide::Target& target) {
+  check(schedule, spec.d_v);
+  const Element element = element_of(spec.dtype);
+  const int rows = schedule.block_rows();
+  const TileStatus status = grid_part_status(variant, rows, schedule.key_block());
+  const AttentionTiling sizes = tiling(schedule, element, spec.d_qk, spec.d_v);
+  Compiled compiled;
+  KernelFacts& facts = compiled.facts;
+
+  GridPart part = make_grid_part(variant, sizes, status, schedule.chunk_blocks);
+  schedule_grid_part(part, schedule);
+  const GridPartInputs& in = part.inputs;
+  facts.shared_bytes = lower_grid(
+      compiled, Halide::Pipeline({part.records}), in.arguments(), part_symbol(symbol, rows), target,
+      block_loops(part),
+      GridItems({{in.item.name()}, {in.kv_head.name()}, {in.batch.name(), in.sequence.name()}},
+                {{in.q.name(), in.q_start.name()},
+                 {in.k.name(), in.k_start.name()},
+                 {in.v.name(), in.v_start.name()},
+                 {part.records.name(), in.records_start.name()}}));
+
+  const AttentionTiling of_finish = finish_tiling(schedule, element, spec.d_qk, spec.d_v);
+  GridFinish finish = make_grid_finish(variant, of_finish, rows);
+  schedule_grid_finish(finish);
+  const GridFinishInputs& fin = finish.inputs;
+  GridItems::Starts starts = {{fin.records.name(), fin.records_start.name()}};
+  add_output_starts(starts, finish.grid, fin.output_starts);
+  const size_t finish_bytes = lower_grid(
+      compiled, Halide::Pipeline({finish.grid}), fin.arguments(), finish_symbol(symbol), target, {},
+      GridItems({{fin.row.name()}, {fin.head.name()}, {fin.batch.name(), fin.sequence.name()}},
+                starts));
+  facts.shared_bytes = std::max(facts.shared_bytes, finish_bytes);
+  facts.threads = schedule.row_threads * schedule.key_threads;
+  facts.tile_rows = {rows};
+  facts.block_rows = rows;
+  facts.tile_fallback = status.fallback;
+  facts.key_block = schedule.key_block();
+  facts.chunk_blocks = schedule.chunk_blocks;
+  facts.record_lanes = record_numbers(variant, sizes);
+  facts.record_slots = variant.slice_count();
+  facts.record_groups = 1;
   return compiled;
 }
 
@@ -298,6 +361,8 @@ Compiled lower(const Variant& variant, const KernelSpec& spec, const KernelSched
     return lower_prefill(variant, spec, *prefill, symbol, target);
   if (const auto* decode = std::get_if<DecodeCpuSchedule>(&schedule))
     return lower_decode(variant, spec, *decode, symbol, target);
+  if (const auto* decode = std::get_if<DecodeGpuSchedule>(&schedule))
+    return lower_decode(variant, spec, *decode, symbol, target);
   return lower_append(variant, spec, std::get<AppendCpuSchedule>(schedule), symbol, target);
 }
 
@@ -328,11 +393,13 @@ KernelFacts compile_kernel(const Variant& variant, const KernelSpec& spec,
       {Halide::OutputFileType::object, object_path}};
   const std::filesystem::path folder = std::filesystem::path(object_path).parent_path();
   const std::string stem = (folder / kernel_name(spec)).string();
-  if (by_products.assembly) {
-    if (row->is_device()) {
-      files[Halide::OutputFileType::device_code] = stem + assembly_extension(*row);
-    } else {
-      files[Halide::OutputFileType::assembly] = stem + assembly_extension(*row);
+  if (by_products.assembly && !row->is_device())
+    files[Halide::OutputFileType::assembly] = stem + assembly_extension(*row);
+  if (by_products.assembly && row->is_device()) {
+    // A program for each launch.
+    for (size_t i = 0; i < compiled.modules.size(); ++i) {
+      write_if_changed(stem + (i == 0 ? "" : "_finish") + assembly_extension(*row),
+                       program_text(compiled.modules[i]));
     }
   }
   if (by_products.statement) files[Halide::OutputFileType::stmt] = stem + ".stmt";

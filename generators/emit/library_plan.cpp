@@ -111,6 +111,12 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
     check(s);
     return s;
   }
+  if (spec.pass == "decode" && target.is_device()) {
+    const DecodeGpuSchedule s =
+        default_decode_gpu_schedule(variant, spec.d_qk, spec.d_v).with(changes);
+    check(s, spec.d_v);
+    return s;
+  }
   if (spec.pass == "decode") {
     const DecodeCpuSchedule s =
         default_decode_schedule(target, variant, element, spec.d_qk, spec.d_v, cache)
@@ -187,8 +193,9 @@ std::string code_text(const PlannedKernel& k, const Variant& variant) {
 
 std::vector<std::string> kernel_symbols(const PlannedKernel& k) {
   if (k.spec.pass != "decode") return {k.symbol + "_argv"};
-  std::vector<std::string> symbols = {range_symbol(k.symbol) + "_argv",
-                                      finish_symbol(k.symbol) + "_argv"};
+  std::vector<std::string> symbols;
+  if (!find_target(k.spec.target)->is_device()) symbols.push_back(range_symbol(k.symbol) + "_argv");
+  symbols.push_back(finish_symbol(k.symbol) + "_argv");
   for (const int rows : k.facts.tile_rows) symbols.push_back(part_symbol(k.symbol, rows) + "_argv");
   return symbols;
 }
@@ -267,9 +274,9 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
   refuse_duplicates("target", request.targets, as_is);
   for (const TargetRow* target : plan.targets) {
     if (!target->is_device()) continue;
-    if (!has(request.passes, "prefill"))
+    if (!has(request.passes, "prefill") && !has(request.passes, "decode"))
       refuse("pass", fmt::format("{}", fmt::join(request.passes, ", ")),
-             fmt::format("prefill, the one that target {} has", target->name));
+             fmt::format("prefill or decode, those that target {} has", target->name));
     if (!has(request.caches, "none"))
       refuse("cache", fmt::format("{}", fmt::join(request.caches, ", ")),
              fmt::format("none, the one that target {} has", target->name));
@@ -303,8 +310,7 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             if (pass == "append" && cache == "none") continue;
             for (const TargetRow* target : plan.targets) {
               if (!target->is_for(dtype)) continue;
-              // Few rows of a device are computed by prefill as well.
-              if (target->is_device() && (pass != "prefill" || cache != "none")) continue;
+              if (target->is_device() && (pass == "append" || cache != "none")) continue;
               PlannedKernel k;
               k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name, cache};
               k.variant = i;

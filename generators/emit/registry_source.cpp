@@ -92,10 +92,13 @@ std::string decode_tables(const PlannedKernel& k) {
     out += fmt::format("    {{{}, &{}_argv}},\n", rows, part_symbol(k.symbol, rows));
   return out + fmt::format(
                    "}};\nconst fovea_decode_info {0}_decode = {{{1}, {2}, {3}, {4}, {5}, {6}, {7}, "
-                   "{0}_parts, &{8}_argv, &{9}_argv}};\n\n",
+                   "{0}_parts, {8}, &{9}_argv}};\n\n",
                    k.symbol, f.key_block, f.chunk_blocks, f.record_lanes, f.record_slots,
                    f.record_groups, f.range_of_head ? 1 : 0, f.tile_rows.size(),
-                   range_symbol(k.symbol), finish_symbol(k.symbol));
+                   find_target(k.spec.target)->is_device()
+                       ? "nullptr"
+                       : fmt::format("&{}_argv", range_symbol(k.symbol)),
+                   finish_symbol(k.symbol));
 }
 
 }  // namespace

@@ -91,4 +91,17 @@ FinishedRows finish_rows(const TileContext& c, const std::vector<RowSums>& slice
   return f;
 }
 
+Func grid_of_rows(const FinishedRows& f, const Expr& out, const Expr& first_row) {
+  const Halide::Var row("row"), head("head"), sequence("sequence");
+  std::vector<Expr> values = {out};
+  for (const Expr& e : {f.lse, f.row_max, f.row_sum}) {
+    if (e.defined()) values.push_back(e);
+  }
+  for (Expr& e : values) e = ir::substitute(qi.name(), row - first_row, e);
+  Func grid("grid");
+  grid(d, row, head, sequence) =
+      values.size() > 1 ? Halide::Tuple(values) : Halide::Tuple(values[0]);
+  return grid;
+}
+
 }  // namespace fovea

@@ -39,6 +39,11 @@ struct FinishedRows {
 
 FinishedRows finish_rows(const TileContext& context, const std::vector<RowSums>& slices);
 
+// Of a grid: (d, row, head, sequence), a tuple of out and the numbers of rows that are there. Row 0
+// of the tile is first_row.
+Halide::Func grid_of_rows(const FinishedRows& rows, const Halide::Expr& out,
+                          const Halide::Expr& first_row);
+
 }  // namespace fovea
 
 #endif

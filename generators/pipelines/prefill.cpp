@@ -33,11 +33,7 @@ class PrefillBuilder {
   PrefillPipeline build() {
     build_query_();
     p_.row_entries = c_.row_entries;
-    p_.has_full = !ir::is_const_zero(c_.status.full);
-    const int slices = c_.variant.slice_count();
-    for (int i = 0; i < slices; ++i) {
-      build_state_(i, slices > 1 ? "_" + std::to_string(i) : "");
-    }
+    build_states(p_, c_, start_());
     build_outputs_();
     return std::move(p_);
   }
@@ -48,73 +44,21 @@ class PrefillBuilder {
     p_.query = make_query_rows(c_, p_.queries, stored);
   }
 
-  void build_state_(int slice, const std::string& suffix) {
-    AttentionState a;
-    a.state = Func("state" + suffix);
+  Expr start_() const {
+    if (!c_.softmax || !c_.variant.sink_logit().defined()) return state_without_keys(c_);
     const int features = p_.tiling.feature_group;
-    Expr start = 0.0f;
-    if (c_.softmax && c_.variant.sink_logit().defined()) {
-      const Expr sink = c_.binder_at(qi).mutate(c_.variant.sink_logit());
-      start = Halide::select(slot == features + 1, sink_maximum(sink), slot == features,
-                             sink_sum(sink), 0.0f);
-    } else if (c_.softmax) {
-      start = Halide::select(slot == features + 1, mask_score, 0.0f);
-    }
-    a.state(qi, slot, group) = start;
-
-    // The partial stage comes second, so that the row maximum is usually known when its exceptional
-    // blocks arrive.
-    if (p_.has_full) {
-      a.full = make_key_block_stage(c_, "full" + suffix, p_.query, slice, false);
-      merge_(a.state, a.full);
-    }
-    a.partial = make_key_block_stage(c_, "partial" + suffix, p_.query, slice, true);
-    merge_(a.state, a.partial);
-    p_.states.push_back(std::move(a));
-  }
-
-  // Adds a block: all slots of a group in one update, so that a softmax computes the maximum and
-  // the two corrections once for the group and not once a feature.
-  void merge_(Func& state, const KeyBlockStage& s) {
-    const int features = p_.tiling.feature_group;
-    const Expr block = s.loop.block();
-    Expr keep = 1.0f, add = 1.0f, new_max;
-    if (c_.softmax) {
-      const Expr old_max = state(qi, features + 1, group), block_max = s.maximum(qi, block);
-      new_max = Halide::max(old_max, block_max);
-      keep = exp2_nonpositive(old_max - new_max);
-      add = exp2_nonpositive(block_max - new_max);
-    }
-    std::vector<Expr> slots, values;
-    for (int i = 0; i < features; ++i) {
-      slots.emplace_back(i);
-      values.push_back(state(qi, i, group) * keep +
-                       s.block_out(qi, group * features + i, block) * add);
-    }
-    slots.emplace_back(features);
-    values.push_back(state(qi, features, group) * keep + s.sum(qi, block) * add);
-    if (c_.softmax) {
-      slots.emplace_back(features + 1);
-      values.push_back(new_max);
-    }
-    state(qi, Halide::scatter(slots), group) = Halide::gather(values);
+    const Expr sink = c_.binder_at(qi).mutate(c_.variant.sink_logit());
+    return Halide::select(slot == features + 1, sink_maximum(sink), slot == features,
+                          sink_sum(sink), 0.0f);
   }
 
   void build_outputs_() {
-    const int features = p_.tiling.feature_group;
-    std::vector<RowSums> sums;
-    for (AttentionState& a : p_.states) {
-      Func state = a.state;
-      sums.push_back({[state, features](const Expr& feature) -> Expr {
-                        return state(qi, feature % features, feature / features);
-                      },
-                      state(qi, features, 0),
-                      c_.softmax ? Expr(state(qi, features + 1, 0)) : Expr()});
-    }
     FinishedRows& f = p_.finished;
-    f = finish_rows(c_, sums);
+    f = finish_rows(c_, p_.sums());
     if (p_.tiling.grid) {
-      build_grid_();
+      const Expr out = still_used(p_, p_.inputs.q_len < 0, f.out),
+                 first_row = p_.inputs.q_block * p_.tiling.item_rows;
+      p_.grid = grid_of_rows(f, out, first_row);
       return;
     }
     p_.out = Func("out");
@@ -128,32 +72,6 @@ class PrefillBuilder {
     if (f.row_max.defined()) p_.row_max = of_row("row_max", f.row_max);
     if (f.row_sum.defined()) p_.row_sum = of_row("row_sum", f.row_sum);
     if (c_.variant.returns(Output::Probabilities)) build_probabilities_();
-  }
-
-  void build_grid_() {
-    const FinishedRows& f = p_.finished;
-    const Halide::Var row("row"), head("head"), sequence("sequence");
-    const Expr of_tile = row - p_.inputs.q_block * p_.tiling.item_rows;
-    std::vector<Expr> values = {still_used_(f.out)};
-    for (const Expr& e : {f.lse, f.row_max, f.row_sum}) {
-      if (e.defined()) values.push_back(e);
-    }
-    for (Expr& e : values) e = ir::substitute(qi.name(), of_tile, e);
-    p_.grid = Func("grid");
-    p_.grid(d, row, head, sequence) =
-        values.size() > 1 ? Halide::Tuple(values) : Halide::Tuple(values[0]);
-  }
-
-  // Halide gives memory that blocks of threads share to another Func after the last use of the
-  // first one, and does not see that a loop around both comes back to it. What is used inside the
-  // loops over blocks is therefore used once more after them, under a condition that never holds.
-  Expr still_used_(const Expr& value) {
-    const Type type = value.type();
-    Expr sum = Halide::cast(type, 0);
-    if (Func f = p_.query.scaled; f.defined())
-      sum += Halide::cast(type, Halide::reinterpret<int32_t>(f(qi, 0)));
-    for (EntryBounds& e : c_.row_entries) sum += Halide::cast(type, e.both()[0] + e.both()[1]);
-    return Halide::select(p_.inputs.q_len < 0, sum, value);
   }
 
   void build_probabilities_() {
@@ -219,13 +137,19 @@ PrefillInputs make_prefill_inputs(const Variant& variant, const AttentionTiling&
                    Halide::Param<int64_t>("value_start"),
                    {}};
   if (!tiling.grid) return in;
-  in.output_starts.emplace_back("out_start");
+  in.output_starts = make_output_starts(variant);
+  return in;
+}
+
+std::vector<Halide::Param<int64_t>> make_output_starts(const Variant& variant) {
+  std::vector<Halide::Param<int64_t>> starts;
+  starts.emplace_back("out_start");
   for (const auto& [output, name] : {std::pair{Output::Lse, "lse_start"},
                                      {Output::RowMax, "row_max_start"},
                                      {Output::RowSum, "row_sum_start"}}) {
-    if (variant.returns(output)) in.output_starts.emplace_back(name);
+    if (variant.returns(output)) starts.emplace_back(name);
   }
-  return in;
+  return starts;
 }
 
 std::vector<Halide::Argument> PrefillInputs::grid_arguments() const {

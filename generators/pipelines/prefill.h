@@ -9,8 +9,7 @@
 
 #include <vector>
 
-#include "generators/pipelines/finished_rows.h"
-#include "generators/pipelines/key_block_stage.h"
+#include "generators/pipelines/attention_tile.h"
 
 namespace fovea {
 
@@ -29,26 +28,12 @@ struct PrefillInputs : KernelInputs {
 };
 
 PrefillInputs make_prefill_inputs(const Variant& variant, const AttentionTiling& tiling);
+// Of out and of the numbers of rows that the variant returns.
+std::vector<Halide::Param<int64_t>> make_output_starts(const Variant& variant);
 
-// Weights and weighted values of one slice of features (of all of them, if the variant has no
-// slices).
-struct AttentionState {
-  KeyBlockStage full, partial;
-  Halide::Func state;  // (qi, slot, group)
-};
-
-// out = normalised weights times values for block_rows rows. The state is one Func over slots (o_0
-// … o_{G-1}, l, m) for each group of G features (no m where weights are no softmax), updated by two
-// stages: blocks that every row sees whole run without any mask code, partly visible ones with it.
-// Blocks that no row sees belong to neither and are not run.
-struct PrefillPipeline {
-  AttentionTiling tiling;
+// out = normalised weights times values for block_rows rows.
+struct PrefillPipeline : AttentionTile {
   PrefillInputs inputs;
-  RowChain queries;  // (qi, d)
-  QueryRows query;
-  std::vector<EntryBounds> row_entries;  // bounds of table entries over the rows of the tile
-  bool has_full = true;  // false: the mask has no block that is provably visible whole
-  std::vector<AttentionState> states;  // one for each slice
   FinishedRows finished;
   Halide::Func out;                    // (d, qi)
   Halide::Func lse, row_max, row_sum;  // (qi), each undefined unless the variant returns it

@@ -7,8 +7,6 @@ namespace {
 
 namespace ir = Halide::Internal;
 using Halide::Expr;
-using Halide::Func;
-using Halide::RDom;
 
 }  // namespace
 
@@ -19,13 +17,7 @@ PrefillContext::PrefillContext(const Variant& v, const AttentionTiling& t, const
       head_(in.head),
       first_row_(in.q_block * t.item_rows),
       q_first_(in.q_offset + in.q_block * t.item_rows) {
-  for (const TileStatus::Bound& b : status.bounds) {
-    if (b.of_keys) continue;
-    const RDom rows(0, tiling.block_rows, "tile_rows");
-    // Rows past the end repeat the last one.
-    const Expr row = Halide::min(rows, last_row());
-    row_entries.push_back(reduce_entry(b, "_rows", {}, rows, binder_at(row).mutate(b.entry)));
-  }
+  row_entries = bounds_of_rows(*this, last_row());
 }
 
 Expr PrefillContext::kv_head() const {
@@ -63,13 +55,7 @@ Expr PrefillContext::tile_condition(const Expr& condition, Rows, const Expr& k_b
       .bind(TileStatus::q_offset().as<ir::Variable>()->name, inputs.q_offset)
       .bind(TileStatus::k_block().as<ir::Variable>()->name, k_block);
   if (key.defined()) bind.bind("k", key);
-  size_t next = 0;
-  for (const TileStatus::Bound& b : status.bounds) {
-    if (b.of_keys) continue;
-    Func both = row_entries[next].both;
-    bind.bind(b.low, both()[0]).bind(b.high, both()[1]);
-    ++next;
-  }
+  bind_bounds(bind, status, row_entries);
   return bind.mutate(condition);
 }
 

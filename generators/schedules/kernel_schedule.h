@@ -8,13 +8,14 @@
 
 #include "generators/schedules/append_cpu.h"
 #include "generators/schedules/decode_cpu.h"
+#include "generators/schedules/decode_gpu.h"
 #include "generators/schedules/prefill_cpu.h"
 #include "generators/schedules/prefill_gpu.h"
 
 namespace fovea {
 
-using KernelSchedule =
-    std::variant<PrefillCpuSchedule, DecodeCpuSchedule, AppendCpuSchedule, PrefillGpuSchedule>;
+using KernelSchedule = std::variant<PrefillCpuSchedule, DecodeCpuSchedule, AppendCpuSchedule,
+                                    PrefillGpuSchedule, DecodeGpuSchedule>;
 
 inline std::string text_of(const KernelSchedule& schedule) {
   return std::visit([](const auto& s) { return s.text(); }, schedule);

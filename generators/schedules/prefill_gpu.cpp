@@ -38,9 +38,8 @@ int largest_divisor(int extent, std::initializer_list<int> candidates) {
   return 1;
 }
 
-// Every entry of a Func of some of (qi, d, j, …) alone: `points` become one number, the first of
-// them counting fastest, which is dealt out to all threads; for each of its points a thread runs
-// `inner`. What lies around these loops is left as it is.
+}  // namespace
+
 void deal_out(Halide::Stage stage, const std::vector<Var>& points,
               const std::vector<VarOrRVar>& inner, const PrefillGpuSchedule& s) {
   Var fused = points[0];
@@ -63,8 +62,6 @@ void share(Func f, const LoopLevel& level, const std::vector<Var>& points,
   deal_out(f, points, {}, s);
 }
 
-// Reductions of a chain; its last rows are for the caller, those between are computed where they
-// are used.
 void share_reductions(RowChain& chain, const LoopLevel& level, const Var& of_row, int rows,
                       bool in_block, const PrefillGpuSchedule& s) {
   for (RowStep& step : chain.steps) {
@@ -76,6 +73,8 @@ void share_reductions(RowChain& chain, const LoopLevel& level, const Var& of_row
     }
   }
 }
+
+namespace {
 
 void share_key_rows(RowChain& chain, const LoopLevel& level, const PrefillGpuSchedule& s, int size,
                     bool stage, int padding) {
@@ -219,7 +218,8 @@ void require_rule(bool holds, const char* name, int value, const std::string& ru
 
 }  // namespace
 
-PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v) {
+PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const Variant& variant,
+                                   int d_qk, int d_v) {
   PrefillGpuSchedule s;
   s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
   const auto bytes = [&] {
@@ -236,16 +236,7 @@ PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk
                         8 * (rows + keys);
     return 4 * numbers + 1024 + small_arrays(variant, 4 * value_rows);
   };
-  struct Shape {
-    int row_threads, row_tile, key_threads, key_tile;
-    bool stage_keys, stage_values;
-  };
-  constexpr Shape shapes[] = {{8, 4, 8, 4, true, true},    {8, 4, 8, 3, true, true},
-                              {4, 4, 8, 4, true, true},    {4, 4, 8, 2, true, true},
-                              {4, 4, 8, 2, true, false},   {4, 4, 8, 2, false, false},
-                              {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
-                              {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
-  for (const Shape& shape : shapes) {
+  for (const GridTileShape& shape : shapes) {
     s.row_threads = shape.row_threads;
     s.row_tile = shape.row_tile;
     s.key_threads = shape.key_threads;
@@ -255,6 +246,15 @@ PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk
     if (bytes() <= shared_memory_bytes) break;
   }
   return s;
+}
+
+PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v) {
+  constexpr GridTileShape shapes[] = {{8, 4, 8, 4, true, true},    {8, 4, 8, 3, true, true},
+                                      {4, 4, 8, 4, true, true},    {4, 4, 8, 2, true, true},
+                                      {4, 4, 8, 2, true, false},   {4, 4, 8, 2, false, false},
+                                      {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
+                                      {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
+  return first_that_fits(shapes, variant, d_qk, d_v);
 }
 
 void check(const PrefillGpuSchedule& s, int d_v) {
@@ -280,15 +280,19 @@ AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, i
   return t;
 }
 
-void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
-  const int d_qk = p.tiling.d_qk, d_v = p.tiling.d_v;
-  Func out = p.grid;
+void set_grid_bounds(const Func& grid, int d_v) {
   // All outputs have the extents of the first one.
-  const std::vector<Halide::OutputImageParam> buffers = out.output_buffers();
+  const std::vector<Halide::OutputImageParam> buffers = grid.output_buffers();
   for (int axis = 0; axis < 4; ++axis) Halide::OutputImageParam(buffers[0]).dim(axis).set_min(0);
   Halide::OutputImageParam(buffers[0]).dim(0).set_extent(d_v);
   for (size_t i = 1; i < buffers.size(); ++i)
     Halide::OutputImageParam(buffers[i]).dim(0).set_stride(0);
+}
+
+void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
+  const int d_v = p.tiling.d_v;
+  Func out = p.grid;
+  set_grid_bounds(out, d_v);
   out.bound(d, 0, d_v)
       .split(row, tile, row, s.block_rows(), TailStrategy::GuardWithIf)
       .reorder(d, row, tile, head, sequence)
@@ -297,6 +301,12 @@ void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
   out.never_partition_all();
 
   const LoopLevel level(out, tile);
+  schedule_grid_tile(p, level, s);
+  share_reductions(p.finished.output_rows, level, qi, s.block_rows(), false, s);
+}
+
+void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillGpuSchedule& s) {
+  const int d_qk = p.tiling.d_qk, d_v = p.tiling.d_v;
   share_reductions(p.queries, level, qi, s.block_rows(), false, s);
   p.query.scaled.bound(qi, 0, s.block_rows()).bound(d, 0, d_qk);
   share(p.query.scaled, level, {d, qi}, s);
@@ -315,7 +325,6 @@ void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
     schedule_stage(a.state, update, a.partial, s, p.tiling, slices, false);
     a.state.never_partition_all();
   }
-  share_reductions(p.finished.output_rows, level, qi, s.block_rows(), false, s);
 }
 
 }  // namespace fovea

@@ -3,7 +3,9 @@
 #ifndef FOVEA_GENERATORS_SCHEDULES_PREFILL_GPU_H
 #define FOVEA_GENERATORS_SCHEDULES_PREFILL_GPU_H
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "generators/pipelines/prefill.h"
 
@@ -31,6 +33,14 @@ struct PrefillGpuSchedule {
 // Shared memory that every GPU has for a block without being asked for more.
 inline constexpr int shared_memory_bytes = 48 * 1024;
 
+struct GridTileShape {
+  int row_threads, row_tile, key_threads, key_tile;
+  bool stage_keys, stage_values;
+};
+// The schedule of the first shape whose tiles have room in shared memory; else of the last one.
+PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const Variant& variant,
+                                   int d_qk, int d_v);
+
 PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
@@ -40,6 +50,26 @@ AttentionTiling tiling(const PrefillGpuSchedule& schedule, Element element, int 
 
 // Applies the schedule. The pipeline must have been made with tiling(schedule, …).
 void schedule_prefill(PrefillPipeline& pipeline, const PrefillGpuSchedule& schedule);
+
+// What other passes of a grid share with it.
+
+// Every entry of a Func of some of (qi, d, j, …) alone: `points` become one number, the first of
+// them counting fastest, which is dealt out to all threads; for each of its points a thread runs
+// `inner`. What lies around these loops is left as it is.
+void deal_out(Halide::Stage stage, const std::vector<Halide::Var>& points,
+              const std::vector<Halide::VarOrRVar>& inner, const PrefillGpuSchedule& schedule);
+// Computed at the level, in memory that the threads share.
+void share(Halide::Func f, const Halide::LoopLevel& level, const std::vector<Halide::Var>& points,
+           const PrefillGpuSchedule& schedule);
+// Reductions of a chain; its last rows are for the caller, those between are computed where they
+// are used.
+void share_reductions(RowChain& chain, const Halide::LoopLevel& level, const Halide::Var& of_row,
+                      int rows, bool in_block, const PrefillGpuSchedule& schedule);
+// Queries and states of a tile; level: a block of threads.
+void schedule_grid_tile(AttentionTile& tile, const Halide::LoopLevel& level,
+                        const PrefillGpuSchedule& schedule);
+// Of a Func that grid_of_rows has made.
+void set_grid_bounds(const Halide::Func& grid, int d_v);
 
 }  // namespace fovea
 

@@ -89,10 +89,10 @@ std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,
   return blocks;
 }
 
-std::vector<BlockLoopName> block_loops(const PrefillPipeline& pipeline) {
+std::vector<BlockLoopName> block_loops(const AttentionTile& tile) {
   std::vector<BlockLoopName> names;
-  for (const AttentionState& a : pipeline.states) {
-    for (const auto& [stage, loop] : stages(a, pipeline.has_full)) {
+  for (const AttentionState& a : tile.states) {
+    for (const auto& [stage, loop] : stages(a, tile.has_full)) {
       names.push_back({loop, a.state.name(), stage->loop.by_status});
     }
   }

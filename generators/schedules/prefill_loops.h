@@ -13,7 +13,7 @@
 namespace fovea {
 
 // The loops over key blocks.
-std::vector<BlockLoopName> block_loops(const PrefillPipeline& pipeline);
+std::vector<BlockLoopName> block_loops(const AttentionTile& tile);
 
 // The loops over the keys of partly visible blocks.
 std::vector<TrimmedBlock> trimmed_blocks(const PrefillPipeline& pipeline,

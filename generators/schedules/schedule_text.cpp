@@ -9,6 +9,7 @@
 
 #include "generators/schedules/append_cpu.h"
 #include "generators/schedules/decode_cpu.h"
+#include "generators/schedules/decode_gpu.h"
 #include "generators/schedules/prefill_cpu.h"
 #include "generators/schedules/prefill_gpu.h"
 
@@ -61,6 +62,17 @@ constexpr Field<PrefillGpuSchedule> prefill_gpu_fields[] = {
     {"feature_group", &PrefillGpuSchedule::feature_group},
     {"stage_keys", nullptr, &PrefillGpuSchedule::stage_keys},
     {"stage_values", nullptr, &PrefillGpuSchedule::stage_values},
+};
+
+constexpr Field<DecodeGpuSchedule> decode_gpu_fields[] = {
+    {"row_threads", &DecodeGpuSchedule::row_threads},
+    {"row_tile", &DecodeGpuSchedule::row_tile},
+    {"key_threads", &DecodeGpuSchedule::key_threads},
+    {"key_tile", &DecodeGpuSchedule::key_tile},
+    {"feature_group", &DecodeGpuSchedule::feature_group},
+    {"stage_keys", nullptr, &DecodeGpuSchedule::stage_keys},
+    {"stage_values", nullptr, &DecodeGpuSchedule::stage_values},
+    {"chunk_blocks", &DecodeGpuSchedule::chunk_blocks},
 };
 
 template <typename Schedule>
@@ -144,6 +156,14 @@ std::string PrefillGpuSchedule::text() const {
 
 PrefillGpuSchedule PrefillGpuSchedule::with(const std::string& text) const {
   return changed_by<PrefillGpuSchedule>(*this, prefill_gpu_fields, text);
+}
+
+std::string DecodeGpuSchedule::text() const {
+  return text_of<DecodeGpuSchedule>(*this, decode_gpu_fields);
+}
+
+DecodeGpuSchedule DecodeGpuSchedule::with(const std::string& text) const {
+  return changed_by<DecodeGpuSchedule>(*this, decode_gpu_fields, text);
 }
 
 }  // namespace fovea

@@ -22,7 +22,7 @@ extern "C" fovea_status fovea_variant_run(const fovea_library_info* library, int
   status = check_workspace(ready.problem, ready.plan.bytes);
   if (status != FOVEA_OK || ready.problem.nothing_to_do) return status;
   if (ready.problem.request.device != FOVEA_DEVICE_CPU)
-    return run_on_device(ready.problem, params, *ready.kernels[FOVEA_PREFILL]);
+    return run_on_device(ready.problem, params, ready.kernels);
   return run_call(ready.problem, params, ready.kernels, ready.plan);
 }
 
@@ -37,8 +37,8 @@ extern "C" size_t fovea_variant_workspace(const fovea_library_info* library, int
                                           const fovea_call* call) {
   clear_message();
   Preparation ready;
-  const fovea_status status =
-      prepare(library, variant, call, present_capabilities(), fovea_default_threads(), &ready);
+  const fovea_status status = prepare(library, variant, call, present_capabilities(),
+                                      fovea_default_threads(), &ready, Question::kSize);
   return status == FOVEA_OK ? ready.plan.bytes : 0;
 }
 

@@ -51,8 +51,10 @@ void append_choice(Text* text, const fovea_library_info& library, const Preparat
   text->append("; ");
   append_pass(text, ready, kernel.pass);
   if (ready.problem.request.device != FOVEA_DEVICE_CPU) {
-    text->append("; on %s%s)\n", capabilities.device.text,
+    text->append("; on %s%s", capabilities.device.text,
                  ready.problem.exec.host_tensors != 0 ? ", tensors are copied" : "");
+    if (ready.plan.bytes > 0) text->append(", workspace %zu bytes", ready.plan.bytes);
+    text->append(")\n");
     return;
   }
   text->append("; up to %" PRId32 " threads, workspace %zu bytes)\n", ready.plan.workers,

@@ -38,7 +38,13 @@ bool heads_are_near(const Problem& problem) {
   return q.extent[1] <= 1 || (q.stride[1] >= INT32_MIN && q.stride[1] <= INT32_MAX);
 }
 
-fovea_status check_forced_decode(const Problem& problem) {
+// Of a device, whose memory nobody takes behind the caller's back.
+bool lacks_memory(const Problem& problem) {
+  return problem.request.device != FOVEA_DEVICE_CPU && problem.exec.host_tensors == 0 &&
+         problem.call.workspace == nullptr;
+}
+
+fovea_status check_forced_decode(const Problem& problem, Question question) {
   if (wants_probabilities(problem)) {
     return fail(FOVEA_UNSUPPORTED,
                 "probabilities.data = %p: must be NULL, pass decode, which exec.pass forces, does "
@@ -50,13 +56,22 @@ fovea_status check_forced_decode(const Problem& problem) {
                 "q.stride[1] = %lld: supported by pass decode: head strides of %d to %d elements",
                 static_cast<long long>(problem.call.q.stride[1]), INT32_MIN, INT32_MAX);
   }
+  if (lacks_memory(problem) && question != Question::kSize) {
+    return fail(
+        FOVEA_INVALID_ARGUMENT,
+        "workspace is NULL: pass decode, which exec.pass forces, needs memory of the device "
+        "there, as much as %s_workspace says",
+        problem.variant->name);
+  }
   return FOVEA_OK;
 }
 
 // Why sequences of few rows cannot run in decode, NULL: they can.
-const char* why_not_decode(const Problem& problem) {
+const char* why_not_decode(const Problem& problem, Question question) {
   if (wants_probabilities(problem)) return "decode does not return probabilities";
   if (!heads_are_near(problem)) return "the head stride of q is beyond 32 bits, which decode needs";
+  if (lacks_memory(problem) && question != Question::kSize)
+    return "decode needs a workspace in memory of the device, workspace is NULL";
   return nullptr;
 }
 
@@ -89,7 +104,8 @@ const fovea_kernel_info* find_kernel(const fovea_library_info& library, fovea_pa
 }
 
 // Settles which sequences run in which pass, and looks for the kernels.
-fovea_status choose_kernels(const fovea_library_info& library, Preparation* ready) {
+fovea_status choose_kernels(const fovea_library_info& library, Question question,
+                            Preparation* ready) {
   Problem* problem = &ready->problem;
   const Counts counts = count_sequences(*problem);
   const bool forced = problem->exec.pass != nullptr;
@@ -100,12 +116,12 @@ fovea_status choose_kernels(const fovea_library_info& library, Preparation* read
   if (forced) {
     why_decode = why_prefill = "exec.pass forces it";
     if (problem->request.pass == FOVEA_DECODE) {
-      const fovea_status status = check_forced_decode(*problem);
+      const fovea_status status = check_forced_decode(*problem, question);
       if (status != FOVEA_OK) return status;
       in_decode = counts.few_rows + counts.many_rows;
     }
-  } else if (in_decode > 0 && why_not_decode(*problem) != nullptr) {
-    why_prefill = why_not_decode(*problem);
+  } else if (in_decode > 0 && why_not_decode(*problem, question) != nullptr) {
+    why_prefill = why_not_decode(*problem, question);
     in_decode = 0;
   }
   problem->decode_rows = -1;
@@ -140,7 +156,7 @@ void forget_kernels(Preparation* preparation) {
 
 fovea_status prepare(const fovea_library_info* library, int32_t variant, const fovea_call* call,
                      const Capabilities& capabilities, int32_t default_threads,
-                     Preparation* preparation) {
+                     Preparation* preparation, Question question) {
   *preparation = {};
   preparation->capabilities = capabilities;
   fovea_status status = check_library(library, variant);
@@ -148,9 +164,12 @@ fovea_status prepare(const fovea_library_info* library, int32_t variant, const f
   Problem* problem = &preparation->problem;
   status = check_call(*library, variant, call, &preparation->capabilities, problem);
   if (status != FOVEA_OK || problem->nothing_to_do) return status;
-  status = choose_kernels(*library, preparation);
+  status = choose_kernels(*library, question, preparation);
   const bool on_device = problem->request.device != FOVEA_DEVICE_CPU;
   if (status == FOVEA_OK && on_device) status = check_device_call(*problem);
+  // Else the call takes it together with the memory for its tensors.
+  if (status == FOVEA_OK && on_device && problem->exec.host_tensors == 0)
+    status = plan_device_call(*problem, preparation->kernels, &preparation->plan.bytes);
   if (status == FOVEA_OK && !on_device)
     status = plan_call(*problem, preparation->kernels, default_threads, &preparation->plan);
   if (status != FOVEA_OK) forget_kernels(preparation);

@@ -22,10 +22,15 @@ struct Preparation {
 // What this process may use right now, before any call's wishes.
 Capabilities present_capabilities();
 
-// The size of a given workspace is left to check_workspace, parameters to check_parameters.
+// What a workspace is asked for. The size of a given one is left to check_workspace, parameters to
+// check_parameters.
+enum class Question {
+  kRun,
+  kSize  // how large one would have to be: as if the call had it
+};
 fovea_status prepare(const fovea_library_info* library, int32_t variant, const fovea_call* call,
                      const Capabilities& capabilities, int32_t default_threads,
-                     Preparation* preparation);
+                     Preparation* preparation, Question question = Question::kRun);
 
 }  // namespace fovea::detail
 #endif

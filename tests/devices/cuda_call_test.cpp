@@ -92,7 +92,7 @@ TEST_F(CudaCall, WithoutADriverTheCpuComputesAndExplainSaysWhy) {
   EXPECT_EQ(host[1536], 1.0f);
   EXPECT_THAT(explanation(), ::testing::ContainsRegex(
                                  "refused, computes on device cuda, exec.device is cpu; here: no "
-                                 "driver[^\n]*:\n  fovea_prefill__full__f32__d64__cuda_sm80\n"));
+                                 "driver[^\n]*:\n  fovea_decode__full__f32__d64__cuda_sm80\n"));
 }
 
 TEST_F(CudaCall, DriverWithoutADevice) {
@@ -127,7 +127,7 @@ TEST_F(CudaCall, PtxOfALevelServesLaterDevices) {
   exec.host_tensors = 1;
   EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
   EXPECT_THAT(explanation(), HasSubstr("cuda_sm80 (cuda-sm80 is the usable target with the largest "
-                                       "preference, 120; pass prefill"));
+                                       "preference, 120; pass decode"));
 }
 
 TEST_F(CudaCall, OnlyQueuesItsWork) {
@@ -191,7 +191,7 @@ TEST_F(CudaCall, ATargetAloneDoesNotMakeHostTensorsDeviceTensors) {
               HasSubstr("exec.target = \"cuda-sm80\" computes on device cuda"));
   exec.host_tensors = 1;
   EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
-  EXPECT_EQ(fake->launches, 1);
+  EXPECT_EQ(fake->launches, 2);  // of decode
 }
 
 TEST_F(CudaCall, CopiesAreMadeAndWaitedForWhenAskedFor) {
@@ -291,6 +291,138 @@ TEST_F(CudaCall, MoreHeadsThanAGridHas) {
   ASSERT_EQ(fake->launches, 2);
   EXPECT_EQ(fake->launch[0].blocks[1], 65535u);
   EXPECT_EQ(fake->launch[1].blocks[1], 2u);
+}
+
+// Two sequences of four rows, six query heads on two KV heads, 1000 keys: of a KV head two tiles of
+// eight rows and four chunks of 256 keys.
+class CudaDecode : public CudaCall {
+ protected:
+  void SetUp() override {
+    use_driver();
+    place_on_device(2, 6, 4, 1000);
+    for (fovea_tensor* t : {&call.k, &call.v}) t->extent[1] = 2;
+  }
+  void give_workspace(size_t bytes) {
+    uint64_t address = 0;
+    ASSERT_EQ(allocate(&address, bytes), 0);
+    call.workspace = reinterpret_cast<void*>(address);
+    call.workspace_size = bytes;
+    fake->allocations = fake->live_allocations = 0;
+  }
+  size_t needed() { return fovea_device_kinds_full_workspace(&call); }
+
+  static constexpr size_t records = sizeof(float) * 2 * 2 * (2 * 4) * (8 * 66);
+};
+
+TEST_F(CudaDecode, TakesTwoLaunchesAndTheCallersWorkspace) {
+  ASSERT_GE(needed(), records);
+  EXPECT_LT(needed(), records + 64);
+  give_workspace(needed());
+  int stream = 0;
+  exec.stream = &stream;
+  EXPECT_THAT(explanation(),
+              testing::ContainsRegex("chosen: fovea_decode__full__f32__d64__cuda_sm80 "
+                                     ".*pass decode: at most 16 query rows; on Fake "
+                                     "GPU, sm_80, workspace [0-9]+ bytes"));
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 2);
+  const unsigned part[] = {2 * 4, 2, 2}, finish[] = {4, 6, 2};
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_EQ(fake->launch[0].blocks[axis], part[axis]) << axis;
+    EXPECT_EQ(fake->launch[1].blocks[axis], finish[axis]) << axis;
+  }
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(fake->launch[i].stream, &stream);
+  EXPECT_EQ(fake->allocations, 1);  // the page
+  EXPECT_EQ(fake->waits, 1);        // for the page's zeros
+  EXPECT_EQ(fake->modules, 2);
+  ASSERT_EQ(run(), FOVEA_OK);
+  EXPECT_EQ(fake->launches, 4);
+  EXPECT_EQ(fake->allocations, 1);
+  EXPECT_EQ(fake->modules, 2);
+}
+
+TEST_F(CudaDecode, WithoutAWorkspaceItIsPrefillAndExplainSaysSo) {
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 1);
+  EXPECT_EQ(fake->launch[0].blocks[1], 6u);
+  EXPECT_THAT(explanation(),
+              HasSubstr("pass prefill: decode needs a workspace in memory of the device, workspace "
+                        "is NULL"));
+  EXPECT_GE(needed(), records);  // what decode would need
+}
+
+TEST_F(CudaDecode, ForcedWithoutAWorkspaceIsRefused) {
+  exec.pass = "decode";
+  EXPECT_EQ(run(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(
+      fovea_last_message(),
+      HasSubstr("workspace is NULL: pass decode, which exec.pass forces, needs memory of the "
+                "device there, as much as full_workspace says"));
+  EXPECT_EQ(fake->launches, 0);
+  EXPECT_GE(needed(), records);
+}
+
+TEST_F(CudaDecode, AWorkspaceThatIsTooSmallIsRefused) {
+  give_workspace(needed() - 1);
+  EXPECT_EQ(run(), FOVEA_WORKSPACE_TOO_SMALL);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("this call needs at least"));
+  EXPECT_EQ(fake->launches, 0);
+  exec.pass = "prefill";  // needs none
+  EXPECT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  EXPECT_EQ(needed(), 0u);
+}
+
+TEST_F(CudaDecode, AWorkspaceOfTheHostIsRefused) {
+  std::vector<char> memory(needed());
+  call.workspace = memory.data();
+  call.workspace_size = memory.size();
+  EXPECT_EQ(run(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("workspace = "));
+  EXPECT_THAT(fovea_last_message(), HasSubstr("memory of the host"));
+  EXPECT_EQ(fake->launches, 0);
+}
+
+TEST_F(CudaDecode, TheSizeIsOfShapesAndTheGridOfLengths) {
+  const size_t whole = needed();
+  const int32_t kv_len[] = {257, 0};
+  call.kv_len = kv_len;
+  EXPECT_EQ(needed(), whole);
+  give_workspace(whole);
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  // Two chunks and their finish; no keys at all leave rows to be written.
+  ASSERT_EQ(fake->launches, 3);
+  EXPECT_EQ(fake->launch[0].blocks[0], 2u * 2u);
+  EXPECT_EQ(fake->launch[0].blocks[2], 1u);
+  EXPECT_EQ(fake->launch[2].blocks[0], 4u);
+}
+
+TEST_F(CudaDecode, ManyRowsAreForPrefill) {
+  call.q.extent[2] = call.out.extent[2] = 17;
+  for (fovea_tensor* t : {&call.q, &call.out}) t->stride[2] = 0;
+  EXPECT_EQ(needed(), 0u);
+}
+
+TEST_F(CudaDecode, RecordsThatDoNotFitAreRefused) {
+  call.k.extent[2] = call.v.extent[2] = 1 << 29;
+  for (fovea_tensor* t : {&call.k, &call.v}) t->stride[2] = 0;
+  EXPECT_EQ(needed(), 0u);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("which do not fit; exec.pass = \"prefill\" needs "
+                                              "none"));
+}
+
+TEST_F(CudaDecode, CopiesTakeTheRecordsWithTheTensors) {
+  make_current(0);
+  std::vector<float> memory(static_cast<size_t>(2 * 6 * 1000 * 64), 1.0f);
+  for (fovea_tensor* t : {&call.q, &call.k, &call.v, &call.out}) t->data = memory.data();
+  std::vector<float> result(static_cast<size_t>(2 * 6 * 4 * 64));
+  call.out.data = result.data();
+  exec.host_tensors = 1;
+  EXPECT_EQ(needed(), 0u);
+  ASSERT_EQ(run(), FOVEA_OK) << fovea_last_message();
+  EXPECT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->allocations, 1 + 4 + 1);  // the page, the tensors, the records
+  EXPECT_EQ(fake->copies, 1 + 4 + 1);       // the page; q, k, v, out; out back
+  EXPECT_EQ(fake->live_allocations, 1);
 }
 
 }  // namespace

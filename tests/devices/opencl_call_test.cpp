@@ -102,6 +102,106 @@ TEST_F(OpenClCall, DeviceMemoryAndTheCallersQueue) {
   device.driver->end(&device);
 }
 
+// Three rows of four heads on two KV heads: a tile of six rows and a part of one, three chunks.
+class OpenClDecode : public OpenClCall {
+ protected:
+  void SetUp() override {
+    OpenClCall::SetUp();
+    call.q = few.tensor;
+    call.k = keys.tensor;
+    call.v = values.tensor;
+    call.out = result.tensor;
+  }
+  std::vector<float> few_on_cpu() {
+    Tensor there(4, 3, 0);
+    fovea_call same = call;
+    same.out = there.tensor;
+    same.exec = nullptr;
+    EXPECT_EQ(fovea_device_kinds_causal(&same, nullptr), FOVEA_OK) << fovea_last_message();
+    return there.numbers;
+  }
+  std::string explanation() {
+    std::string text(4096, '\0');
+    fovea_device_kinds_causal_explain(&call, text.data(), text.size());
+    return text.c_str();
+  }
+
+  Tensor few{4, 3, 0.1f}, keys{2, 600, 0.2f}, values{2, 600, 0.3f}, result{4, 3, 0.4f};
+};
+
+TEST_F(OpenClDecode, InTheCallersMemoryOfTheDevice) {
+  const std::vector<float> wanted = few_on_cpu();
+  detail::DeviceCall device = {};
+  device.driver = &detail::opencl_driver();
+  ASSERT_EQ(device.driver->begin(&device, nullptr), FOVEA_OK) << fovea_last_message();
+  std::vector<detail::DeviceMemory> memory;
+  const auto take = [&](size_t bytes) {
+    memory.push_back(0);
+    EXPECT_EQ(device.driver->allocate(&device, bytes, &memory.back()), FOVEA_OK);
+    return reinterpret_cast<void*>(memory.back());
+  };
+  for (fovea_tensor* t : {&call.q, &call.k, &call.v, &call.out}) {
+    const auto bytes = static_cast<size_t>(t->extent[1] * t->stride[1]) * 4;
+    const void* from = t->data;
+    t->data = take(bytes);
+    ASSERT_EQ(device.driver->copy_in(&device, memory.back(), from, bytes), FOVEA_OK);
+  }
+  exec.device = FOVEA_DEVICE_OPENCL;
+  exec.stream = device.stream;
+  call.workspace_size = fovea_device_kinds_causal_workspace(&call);
+  EXPECT_GE(call.workspace_size, sizeof(float) * 2 * 3 * 8 * 66);
+  call.workspace = take(call.workspace_size);
+  const auto run = [&] {
+    EXPECT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_OK) << fovea_last_message();
+    std::vector<float> got(result.numbers.size());
+    EXPECT_EQ(device.driver->copy_out(&device, got.data(), memory[3], got.size() * 4), FOVEA_OK);
+    return got;
+  };
+  EXPECT_THAT(explanation(), HasSubstr("chosen: fovea_decode__causal__f32__d64__opencl"));
+  const std::vector<float> decoded = run();
+  expect_near(decoded, wanted);
+  EXPECT_EQ(run(), decoded);
+  call.workspace = nullptr;
+  EXPECT_THAT(explanation(), HasSubstr("chosen: fovea_prefill__causal__f32__d64__opencl"));
+  expect_near(run(), wanted);
+  for (const detail::DeviceMemory m : memory) device.driver->release(&device, m);
+  device.driver->end(&device);
+}
+
+// The bits of a sequence do not depend on what else the call holds.
+TEST_F(OpenClDecode, ASequenceGetsTheSameBitsAloneAndInABatch) {
+  exec.device = FOVEA_DEVICE_OPENCL;
+  exec.host_tensors = 1;
+  ASSERT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_OK) << fovea_last_message();
+  const std::vector<float> alone = result.numbers;
+  std::vector<float> both(2 * alone.size());
+  const int32_t kv_len[] = {600, 600};
+  for (fovea_tensor* t : {&call.q, &call.k, &call.v, &call.out}) t->extent[0] = 2;
+  for (fovea_tensor* t : {&call.q, &call.k, &call.v}) t->stride[0] = 0;
+  call.out.data = both.data();
+  call.kv_len = kv_len;
+  ASSERT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_OK) << fovea_last_message();
+  for (size_t i = 0; i < both.size(); ++i) ASSERT_EQ(both[i], alone[i % alone.size()]) << i;
+}
+
+// One call, both passes: sequences of 1, 40 and 16 rows.
+TEST_F(OpenClDecode, PassesShareARaggedBatch) {
+  Tensor rows(4, 57, 0.5f), there(4, 57, 0), here(4, 57, 0);
+  const int32_t cu_q[] = {0, 1, 41, 57}, cu_k[] = {0, 300, 350, 600};
+  fovea_ragged ragged = {sizeof(fovea_ragged), 3, cu_q, cu_k};
+  call.q = rows.tensor;
+  call.ragged = &ragged;
+  for (const bool on_device : {false, true}) {
+    exec.device = on_device ? FOVEA_DEVICE_OPENCL : FOVEA_DEVICE_CPU;
+    exec.host_tensors = on_device ? 1 : 0;
+    call.out = (on_device ? here : there).tensor;
+    EXPECT_THAT(explanation(), HasSubstr("pass prefill: 1 of 3 sequences"));
+    EXPECT_THAT(explanation(), HasSubstr("pass decode: 2 of 3 sequences, at most 16 query rows"));
+    ASSERT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_OK) << fovea_last_message();
+  }
+  expect_near(here.numbers, there.numbers);
+}
+
 TEST_F(OpenClCall, HostTensorsNeedToBeAskedFor) {
   exec.target = "opencl";
   EXPECT_EQ(fovea_device_kinds_causal(&call, nullptr), FOVEA_INVALID_ARGUMENT);

@@ -24,6 +24,8 @@ constexpr const char* ptxas_version = "V13.0.88";
 
 constexpr std::array kernels = {"fovea_prefill__full__f32__d64__cuda_sm80",
                                 "fovea_prefill__causal__f32__d64__cuda_sm80",
+                                "fovea_decode__causal__f32__d64__cuda_sm80",
+                                "fovea_decode__causal__f16__d128__cuda_sm80",
                                 "fovea_prefill__causal__f32__d128__cuda_sm80",
                                 "fovea_prefill__causal__f16__d64__cuda_sm80",
                                 "fovea_prefill__causal__bf16__d64__cuda_sm80",
@@ -57,9 +59,11 @@ int number_in(const std::string& text, const char* pattern) {
   return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1]) : -1;
 }
 
-// Share of FFMA in percent of the first two innermost loops that consist of them: products and
-// weighted values of blocks that are visible whole.
-std::vector<int> ffma_shares(const std::string& disassembly) {
+bool decodes(const std::string& kernel) { return kernel.rfind("fovea_decode", 0) == 0; }
+
+// Share of FFMA in percent of the first two innermost loops that consist of them, at least so many:
+// products and weighted values of blocks that are visible whole.
+std::vector<int> ffma_shares(const std::string& disassembly, long least) {
   const std::regex label(R"(^\s*(\.L_x_\d+):)"), instruction(R"(/\*[0-9a-f]{4,}\*/\s+(.*?);)"),
       branch(R"(BRA.*`\((\.L_x_\d+)\))"), ffma(R"((^|\s)FFMA)");
   std::map<std::string, size_t> labels;
@@ -90,7 +94,7 @@ std::vector<int> ffma_shares(const std::string& disassembly) {
         std::count_if(code.begin() + static_cast<std::ptrdiff_t>(first),
                       code.begin() + static_cast<std::ptrdiff_t>(last) + 1,
                       [&](const std::string& text) { return std::regex_search(text, ffma); });
-    if (is_innermost && count >= 24)
+    if (is_innermost && count >= least)
       shares.push_back(static_cast<int>(100 * count / static_cast<long>(last - first + 1)));
   }
   shares.resize(std::min<size_t>(shares.size(), 2));
@@ -112,8 +116,8 @@ std::string row_of(const std::string& kernel, const fs::path& folder, const Mach
   const int blocks =
       std::min({machine.shared_kib * 1024 / (shared + 1024), machine.registers / (of_warp * warps),
                 machine.blocks, machine.warps / warps});
-  const std::vector<int> shares =
-      ffma_shares(output_of(std::string("'") + FOVEA_NVDISASM + "' '" + cubin + "'"));
+  const std::vector<int> shares = ffma_shares(
+      output_of(std::string("'") + FOVEA_NVDISASM + "' '" + cubin + "'"), decodes(kernel) ? 8 : 24);
   std::ostringstream row;
   row << kernel << ',' << machine.name << ',' << registers << ',' << spills << ',' << shared << ','
       << threads << ',' << blocks << ',' << 100 * blocks * warps / machine.warps;
@@ -181,6 +185,7 @@ TEST(PtxFigures, NoSpillsAndMostlyMultiplyAdd) {
     ASSERT_EQ(cells.size(), 10u) << line;
     EXPECT_EQ(cells[3], "0") << line;
     EXPECT_LE(std::stoi(cells[4]), 48 * 1024) << line;
+    if (decodes(cells[0])) continue;  // bound by memory
     // Just below the target where a mask asks tables about keys.
     const bool asks_tables = cells[0].find("documents") != std::string::npos;
     EXPECT_GE(std::stoi(cells[8]), asks_tables ? 58 : 60) << line;

@@ -32,16 +32,18 @@ std::string hazards_of(const Case& c, const char* driver) {
   exec.size = sizeof(exec);
   exec.device = FOVEA_DEVICE_OPENCL;
   exec.host_tensors = 1;
+  exec.pass = c.info().pass == FOVEA_DECODE ? "decode" : "prefill";
   const auto run = [&](const fovea_call* call, const void* params) -> std::string {
     const fovea_status status = fovea_variant_run(c.library, c.info().variant, call, params);
     return status == FOVEA_OK ? "" : fovea_last_message();
   };
-  // Two whole blocks of keys and a part of one.
+  // Two whole blocks of keys and a part of one; of decode a chunk and a part of one.
+  const bool decodes = c.info().pass == FOVEA_DECODE;
   const ExampleShape shape = {.batch = 1,
                               .heads = 1,
                               .kv_heads = 1,
-                              .q_len = 34,
-                              .kv_len = 64,
+                              .q_len = decodes ? 9 : 34,
+                              .kv_len = decodes ? 300 : 64,
                               .d_qk = c.info().d_qk,
                               .d_v = c.info().d_v};
   KernelTrial trial(declaration_of(c), shape, run, c.info().dtype);
@@ -76,7 +78,7 @@ TEST(RacesSeen, WhereABarrierOrdersNoMemory) {
 
 INSTANTIATE_TEST_SUITE_P(, Races, testing::ValuesIn(device_kernels()),
                          [](const testing::TestParamInfo<Case>& tested) {
-                           return std::string(tested.param.info().name).substr(15);
+                           return std::string(tested.param.info().name).substr(6);
                          });
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/devices/opencl_kernels.h"
 
@@ -25,12 +27,18 @@ TEST_P(DeviceTrial, AgreesWithItsDeclaration) {
   exec.size = sizeof(exec);
   exec.device = FOVEA_DEVICE_OPENCL;
   exec.host_tensors = 1;
+  exec.pass = c.info().pass == FOVEA_DECODE ? "decode" : "prefill";
   const auto run = [&](const fovea_call* call, const void* params) -> std::string {
     const fovea_status status = fovea_variant_run(c.library, c.info().variant, call, params);
     return status == FOVEA_OK ? "" : fovea_last_message();
   };
-  // One block and less, several blocks, tails on both sides, one row.
-  for (const auto& [rows, keys] : {std::pair{20, 20}, {70, 133}, {1, 40}, {96, 64}}) {
+  // Prefill: one block and less, several blocks, tails on both sides, one row. Decode: one chunk of
+  // keys and several, one tile of rows and several, no keys.
+  using Sizes = std::vector<std::pair<int, int>>;
+  const Sizes sizes = c.info().pass == FOVEA_DECODE
+                          ? Sizes{{1, 40}, {1, 700}, {3, 513}, {9, 256}, {20, 20}, {2, 0}}
+                          : Sizes{{20, 20}, {70, 133}, {1, 40}, {96, 64}};
+  for (const auto& [rows, keys] : sizes) {
     const ExampleShape shape = {.batch = 2,
                                 .heads = 4,
                                 .kv_heads = 2,
@@ -47,7 +55,7 @@ TEST_P(DeviceTrial, AgreesWithItsDeclaration) {
 
 INSTANTIATE_TEST_SUITE_P(, DeviceTrial, testing::ValuesIn(device_kernels()),
                          [](const testing::TestParamInfo<Case>& tested) {
-                           return std::string(tested.param.info().name).substr(15);
+                           return std::string(tested.param.info().name).substr(6);
                          });
 
 }  // namespace

@@ -252,6 +252,34 @@ TEST(LibraryPlan, Caches) {
   EXPECT_FALSE(has_caches(plan_library(request, variants_named({"causal"}))));
 }
 
+// Both passes of attention, no caches; a decode kernel of a device has no range.
+TEST(LibraryPlan, Devices) {
+  LibraryRequest request = good_request();
+  request.variants = {"causal"};
+  request.targets = {"x86-avx2", "opencl"};
+  request.dtypes = {"f32"};
+  request.head_dims = {"64"};
+  request.passes = {"prefill", "decode", "append"};
+  request.caches = {"none", "int8"};
+  std::vector<std::string> names;
+  const LibraryPlan plan = plan_library(request, variants_named({"causal"}));
+  for (const PlannedKernel& k : plan.kernels) {
+    if (k.spec.target == "opencl") names.push_back(kernel_name(k.spec));
+  }
+  EXPECT_THAT(names, testing::ElementsAre("fovea_prefill__causal__f32__d64__opencl",
+                                          "fovea_decode__causal__f32__d64__opencl"));
+  const std::string registry = registry_source(plan);
+  EXPECT_THAT(registry,
+              HasSubstr("my_attention__fovea_decode__causal__f32__d64__opencl_parts, nullptr, "
+                        "&my_attention__fovea_decode__causal__f32__d64__opencl_finish_argv}"));
+  EXPECT_EQ(registry.find("opencl_range"), std::string::npos);
+  EXPECT_EQ(refusal([](auto& r) {
+              r.targets = {"opencl"};
+              r.passes = {"append"};
+            }),
+            "pass 'append': allowed is prefill or decode, those that target opencl has");
+}
+
 TEST(LibraryPlan, FourBitsWantPairsOfSixteenFeatures) {
   EXPECT_EQ(refusal([](auto& r) {
               r.caches = {"int4"};

@@ -164,7 +164,8 @@ typedef struct fovea_exec {
   int32_t threads;    /* at most this many at once; 0: as many as this process may use */
   const char* target; /* "x86-avx2" forces a target, NULL: FOVEA_TARGET, else the best */
   /* "prefill" or "decode" forces a pass. NULL: decode for at most 16 query rows, where the library
-   * has it and probabilities are not wanted; else prefill. Of a ragged batch for each sequence. */
+   * has it and probabilities are not wanted, and on a device where the call has a workspace; else
+   * prefill. Of a ragged batch for each sequence. */
   const char* pass;
   fovea_parallel_for parallel_for;  /* NULL: the library's own pool */
   void* pool;                       /* first argument of parallel_for */
@@ -177,11 +178,13 @@ typedef struct fovea_exec {
    * OpenCL cl_mem objects whose first element is element (0,0,0,0). Arrays of lengths and offsets,
    * the call itself and scalar parameters stay with the host, and are read before the call returns.
    * A call on a device only queues its work: it copies nothing, waits for nothing and allocates
-   * nothing, but loads the driver and compiles the kernel when they are first needed. No kernel of
-   * a device has caches or returns probabilities. */
+   * nothing, but loads the driver and compiles the kernel when they are first needed. Decode needs
+   * a workspace, which is memory of the device as well, and must stay until the work is done. No
+   * kernel of a device has caches or returns probabilities. */
   fovea_device device;
   /* On a device, not 0: tensors and tables are memory of the host. The call takes memory of the
-   * device for all of them, copies in, computes, copies out, and waits. stream may be NULL. */
+   * device for all of them, and for what decode needs, copies in, computes, copies out, and waits.
+   * stream and workspace may be NULL. */
   int32_t host_tensors;
 } fovea_exec;
 
@@ -219,9 +222,11 @@ typedef struct fovea_call {
 
   const fovea_ragged* ragged; /* NULL: every sequence has its own batch index */
   const fovea_cache* cache; /* NULL: k and v are as shown above, before the variant's transforms */
-  void* workspace;          /* any alignment; NULL: from the allocator while the call runs */
-  size_t workspace_size;    /* bytes */
-  const fovea_exec* exec;   /* NULL: defaults */
+  /* Any alignment; NULL: from the allocator while the call runs. On a device its memory (a pointer
+   * of CUDA, a cl_mem), which only decode uses; NULL: few rows are computed by prefill. */
+  void* workspace;
+  size_t workspace_size;  /* bytes */
+  const fovea_exec* exec; /* NULL: defaults */
 
   /* Data NULL: not wanted; so in calls whose size ends before them. */
   fovea_tensor row_max; /* the largest logit of each row */

@@ -196,6 +196,31 @@ typedef struct fovea_target_info {
  * The range of a KV head takes the user context, heads, q_offset, q_len, kv_len, batch, kv_head,
  * the parameters, and writes int32 [2]: the first key block that any row sees, and the one after
  * the last; not below the first. */
+/* A decode kernel of a device has one part and no range. The part makes records of all tiles and
+ * chunks of `heads` KV heads of some sequences that have the same lengths and position, in one
+ * launch, as a prefill kernel does; item i is chunk i % chunks of tile i / chunks, and chunks begin
+ * at every chunk_blocks-th key block.
+ *    0  user context
+ *    1  q, 2  k, 3  v, 4  q_start, 5  k_start, 6  v_start, as of prefill
+ *    7  item int32, 0
+ *    8  kv_head int32, of the first one, in k; records have that head first
+ *    9  heads_per_kv int32
+ *   10  chunks int32
+ *   11  batch, 12  sequence, 13  q_offset, 14  q_len, 15  kv_len, 16  scale, as of prefill
+ *   then every parameter in declaration order
+ *   then int64 the float at which the records begin
+ *   then records [record_lanes * record_slots * record_groups, rows of the tile, items, heads,
+ *        sequences], dense in the first three
+ *
+ * The finish of all rows of `heads` query heads of such sequences:
+ *    0  user context
+ *    1  records as above, of all KV heads, 2  the int64 float at which they begin
+ *    3  row int32, 0
+ *    4  head int32, of the first one; outputs have that head first
+ *    5  heads_per_kv, 6  chunks, 7  batch
+ *    8  sequence int32, 0: of the records
+ *    9  q_offset, 10  q_len, 11  kv_len
+ *   then every parameter, the int64 starts of outputs, and the outputs, as of prefill */
 typedef struct fovea_decode_part {
   int32_t rows; /* of its tile */
   int (*run)(void** argv);
@@ -207,8 +232,8 @@ typedef struct fovea_decode_info {
   int32_t record_lanes, record_slots, record_groups;
   int32_t range_of_head; /* 0: the range of a sequence is the same for all its heads */
   int32_t part_count;
-  const fovea_decode_part* parts; /* by rising rows; the first one has one row */
-  int (*range)(void** argv);
+  const fovea_decode_part* parts; /* by rising rows; of a CPU the first one has one row */
+  int (*range)(void** argv);      /* of a device NULL */
   int (*finish)(void** argv);
 } fovea_decode_info;
 

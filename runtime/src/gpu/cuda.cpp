@@ -275,8 +275,11 @@ fovea_status launch(DeviceCall* call, const Launch& l) {
               error_name(error), error, text != nullptr ? text : "");
 }
 
-constexpr DeviceDriver kDriver = {describe, begin,    end,  check_memory, allocate, release,
-                                  copy_in,  copy_out, wait, settle,       load,     launch};
+// Streams do nothing else.
+fovea_status order(DeviceCall*) { return FOVEA_OK; }
+
+constexpr DeviceDriver kDriver = {describe, begin, end,    check_memory, allocate, release, copy_in,
+                                  copy_out, wait,  settle, load,         launch,   order};
 
 }  // namespace
 

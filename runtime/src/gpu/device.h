@@ -53,6 +53,8 @@ struct DeviceDriver {
   // The program that a kernel object carries: compiled once for each context.
   fovea_status (*load)(DeviceCall* call, const char* source, size_t size);
   fovea_status (*launch)(DeviceCall* call, const Launch& launch);
+  // What is queued from now on waits for what has been queued, whatever the stream does by itself.
+  fovea_status (*order)(DeviceCall* call);
 };
 
 const DeviceDriver& cuda_driver();

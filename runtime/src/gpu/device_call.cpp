@@ -5,27 +5,16 @@
 #include <limits.h>
 #include <string.h>
 
-#include "../buffers.h"
-#include "../sequences.h"
 #include "../views.h"
-#include "device.h"
+#include "../workspace.h"
+#include "device_decode.h"
+#include "device_work.h"
 
 namespace fovea::detail {
 namespace {
 
-constexpr int64_t kMostBlocks = 65535;  // along y and z
-constexpr int kRow = 2;                 // axis of a tensor
-constexpr int kMostTensors = 4 + kExtraOutputCount + FOVEA_MAX_PARAMETERS;
-constexpr uint64_t kDeviceDirty = 2;  // the data of a HalideBuffer is what the device has
-
-// A tensor or table as a device sees it. With copies, `host` is the lowest byte of it.
-struct Placed {
-  DeviceMemory memory;
-  int64_t start;  // element (0, 0, 0, 0)
-  unsigned char* host;
-  size_t bytes;
-  bool is_output;
-};
+constexpr int kRow = 2;  // axis of a tensor
+constexpr int kMostTensors = 4 + kExtraOutputCount + FOVEA_MAX_PARAMETERS + 1;
 
 class Tensors {
  public:
@@ -41,6 +30,9 @@ class Tensors {
   // Elements of a view on the device, copied there if the caller has them on the host.
   fovea_status place(const View& view, bool is_output, Placed* result);
   fovea_status copy_outputs();
+  // Memory for so many bytes that nobody else sees: the caller's workspace, or with copies the
+  // library's own.
+  fovea_status place_workspace(size_t bytes, Placed* result);
 
  private:
   const Problem& problem_;
@@ -83,36 +75,22 @@ fovea_status Tensors::copy_outputs() {
   return FOVEA_OK;
 }
 
-int32_t stride_of(const fovea_tensor& tensor, int axis) {
-  return tensor.extent[axis] > 1 ? static_cast<int32_t>(tensor.stride[axis]) : 0;
+fovea_status Tensors::place_workspace(size_t bytes, Placed* result) {
+  *result = {call_->page, 0, nullptr, 0, false};
+  if (bytes == 0) return FOVEA_OK;
+  if (problem_.exec.host_tensors == 0) {
+    // A cl_mem is no address, and begins where it begins.
+    result->memory = reinterpret_cast<DeviceMemory>(problem_.call.workspace);
+    if (!problem_.has_opencl_memory())
+      result->memory = (result->memory + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment;
+    return call_->driver->check_memory(call_, "workspace", problem_.call.workspace);
+  }
+  const fovea_status status = call_->driver->allocate(call_, bytes, &result->memory);
+  if (status != FOVEA_OK) return status;
+  result->bytes = bytes;
+  placed_[count_++] = *result;
+  return FOVEA_OK;
 }
-
-void describe_buffer(Buffer<4>* b, const Placed& placed, HalideType type) {
-  b->buffer = {
-      placed.memory, fovea_opencl_device_interface(), nullptr, kDeviceDirty, type, 4, b->dimensions,
-      nullptr};
-}
-
-HalideType element_type(fovea_dtype dtype) {
-  // 16-bit elements travel as integers.
-  return dtype == FOVEA_F32 ? HalideType{kHalideFloat, 32, 1} : HalideType{kHalideUInt, 16, 1};
-}
-
-// (feature, row, head, sequence), with these extents in the last three.
-void fill_tensor(Buffer<4>* b, const fovea_tensor& tensor, const Placed& placed, int64_t rows,
-                 int64_t heads, int64_t sequences) {
-  const auto features = static_cast<int32_t>(tensor.extent[3]);
-  b->dimensions[0] = {0, features, 1, 0};
-  b->dimensions[1] = {0, static_cast<int32_t>(rows), stride_of(tensor, 2), 0};
-  b->dimensions[2] = {0, static_cast<int32_t>(heads), stride_of(tensor, 1), 0};
-  b->dimensions[3] = {0, static_cast<int32_t>(sequences), stride_of(tensor, 0), 0};
-  describe_buffer(b, placed, element_type(tensor.dtype));
-}
-
-// Sequences next to each other that have the same lengths and position.
-struct Run {
-  int64_t first, count;
-};
 
 Run next_run(const Problem& problem, int64_t first) {
   Run run = {first, 1};
@@ -124,15 +102,6 @@ Run next_run(const Problem& problem, int64_t first) {
     ++run.count;
   return run;
 }
-
-// Everything that the launches of a call share.
-struct DeviceWork {
-  const Problem* problem;
-  const fovea_kernel_info* kernel;
-  DeviceCall* call;
-  Parameters parameters;
-  Placed q, k, v, out, extra[kExtraOutputCount];
-};
 
 // Rows of a tensor up to the last one that a sequence has: those past it need not exist.
 struct UsedRows {
@@ -214,67 +183,21 @@ fovea_status place_tables(const Problem& problem, const void* params, Tensors* t
 }
 
 // One launch: `heads` heads of the sequences of a run.
-int launch(DeviceWork* work, const Run& run, int64_t first_head, int64_t heads) {
-  const Problem& problem = *work->problem;
-  const fovea_call& call = problem.call;
-  const int64_t b = run.first;
+int launch_prefill(const DeviceWork& work, const Run& run, int64_t first_head, int64_t heads) {
+  RunInputs in(work, run.first);
+  RunScalars s(*work.problem, run.first);
+  RunOutputs outputs(work, run, first_head, heads);
   int32_t q_block = 0;
   auto head = static_cast<int32_t>(first_head);
-  auto heads_per_kv = static_cast<int32_t>(problem.q_heads / problem.kv_heads);
-  auto batch = static_cast<int32_t>(b);
-  int32_t sequence = problem.is_ragged() ? 0 : batch;
-  int32_t q_offset = offset_of(problem, b);
-  int32_t q_len = rows_of(problem, b);
-  int32_t kv_len = keys_of(problem, b);
-  float scale = problem.scale;
-
-  const Place rows = place_of_rows(problem, b);
-  const Place keys = place_of_keys(problem, b);
-  int64_t q_start = work->q.start + rows.row * stride_of(call.q, 2);
-  int64_t k_start = work->k.start + keys.row * stride_of(call.k, 2);
-  int64_t v_start = work->v.start + keys.row * stride_of(call.v, 2);
-  int64_t starts[1 + kExtraOutputCount];
-  const auto output_start = [&](const fovea_tensor& tensor, const Placed& placed) {
-    return placed.start + rows.b * stride_of(tensor, 0) + first_head * stride_of(tensor, 1) +
-           rows.row * stride_of(tensor, 2);
-  };
-
-  Buffer<4> q, k, v, out, extra[kExtraOutputCount];
-  fill_tensor(&q, call.q, work->q, q_len, problem.q_heads, problem.batch);
-  fill_tensor(&k, call.k, work->k, kv_len, problem.kv_heads, problem.batch);
-  fill_tensor(&v, call.v, work->v, kv_len, problem.kv_heads, problem.batch);
-  fill_tensor(&out, call.out, work->out, q_len, heads, run.count);
-  void* context = work->call;
-  void* list[64 + FOVEA_MAX_PARAMETERS] = {
-      &context, &q.buffer,     &k.buffer, &v.buffer, &q_start,  &k_start, &v_start, &q_block,
-      &head,    &heads_per_kv, &batch,    &sequence, &q_offset, &q_len,   &kv_len,  &scale};
-  int count = 16;
-  for (int32_t i = 0; i < problem.variant->parameter_count; ++i)
-    list[count++] = work->parameters.arguments[i];
-  starts[0] = output_start(call.out, work->out);
-  list[count++] = &starts[0];
-  for (int i = 0; i < kExtraOutputCount; ++i) {
-    const ExtraOutput& output = kExtraOutputs[i];
-    if ((problem.variant->outputs & output.bit) == 0 || output.is_per_key) continue;
-    const fovea_tensor& tensor = call.*output.field;
-    const bool wanted = is_wanted(call, output);
-    starts[1 + i] = wanted ? output_start(tensor, work->extra[i]) : work->extra[i].start;
-    list[count++] = &starts[1 + i];
-    // One number a row, however many features ask for its place; all rows to one, if not wanted.
-    extra[i].dimensions[0] = {0, static_cast<int32_t>(problem.d_v), 0, 0};
-    for (int axis = 1; axis < 4; ++axis) {
-      extra[i].dimensions[axis] = out.dimensions[axis];
-      extra[i].dimensions[axis].stride = wanted ? stride_of(tensor, 3 - axis) : 0;
-    }
-    describe_buffer(&extra[i], work->extra[i], element_type(FOVEA_F32));
-  }
-  list[count++] = &out.buffer;
-  for (int i = 0; i < kExtraOutputCount; ++i) {
-    const ExtraOutput& output = kExtraOutputs[i];
-    if ((problem.variant->outputs & output.bit) != 0 && !output.is_per_key)
-      list[count++] = &extra[i].buffer;
-  }
-  return work->kernel->run(list);
+  void* context = work.call;
+  void* list[kMostArguments] = {&context,    &in.q.buffer,    &in.k.buffer, &in.v.buffer,
+                                &in.q_start, &in.k_start,     &in.v_start,  &q_block,
+                                &head,       &s.heads_per_kv, &s.batch,     &s.sequence,
+                                &s.q_offset, &s.q_len,        &s.kv_len,    &s.scale};
+  int count = add_parameters(work, list, 16);
+  count = outputs.add_starts(list, count);
+  outputs.add_buffers(list, count);
+  return work.prefill->run(list);
 }
 
 fovea_status launch_all(DeviceWork* work) {
@@ -283,15 +206,17 @@ fovea_status launch_all(DeviceWork* work) {
     const Run run = next_run(problem, b);
     b += run.count;
     if (rows_of(problem, run.first) == 0) continue;
-    for (int64_t h = 0; h < problem.q_heads; h += kMostBlocks) {
-      const int64_t left = problem.q_heads - h;
-      const int code = launch(work, run, h, left < kMostBlocks ? left : kMostBlocks);
-      // Kernels are compiled without checks, and do not hand on what the driver said.
-      if (work->call->status != FOVEA_OK) return work->call->status;
-      if (code == 0) continue;
-      return fail(FOVEA_KERNEL_FAILED, "kernel %s returned error code %d", work->kernel->name,
-                  code);
+    fovea_status status = FOVEA_OK;
+    if (pass_of(problem, run.first) == FOVEA_DECODE) {
+      status = launch_decode(work, run);
+    } else {
+      for (int64_t h = 0; status == FOVEA_OK && h < problem.q_heads; h += kMostBlocks) {
+        const int64_t left = problem.q_heads - h;
+        const int code = launch_prefill(*work, run, h, left < kMostBlocks ? left : kMostBlocks);
+        status = status_of(*work, *work->prefill, code);
+      }
     }
+    if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;
 }
@@ -352,8 +277,17 @@ fovea_status check_device_call(const Problem& problem) {
   return FOVEA_OK;
 }
 
-fovea_status run_on_device(const Problem& problem, const void* params,
-                           const fovea_kernel_info& kernel) {
+fovea_status plan_device_call(const Problem& problem, const PassKernels& kernels, size_t* bytes) {
+  *bytes = 0;
+  if (kernels[FOVEA_DECODE] == nullptr) return FOVEA_OK;
+  const fovea_status status = plan_device_decode(problem, *kernels[FOVEA_DECODE], bytes);
+  // From a base of any alignment.
+  if (status == FOVEA_OK && *bytes > 0 && problem.exec.host_tensors == 0)
+    *bytes += kSliceAlignment - 1;
+  return status;
+}
+
+fovea_status run_on_device(const Problem& problem, const void* params, const PassKernels& kernels) {
   DeviceCall call = {};
   call.driver = &driver_of(problem.request.device);
   call.stream = problem.exec.stream;
@@ -364,9 +298,13 @@ fovea_status run_on_device(const Problem& problem, const void* params,
     Tensors tensors(problem, &call);
     DeviceWork work;
     work.problem = &problem;
-    work.kernel = &kernel;
+    work.prefill = kernels[FOVEA_PREFILL];
+    work.decode = kernels[FOVEA_DECODE];
     work.call = &call;
-    status = place_tensors(problem, &tensors, &work);
+    size_t record_bytes = 0;
+    status = plan_device_call(problem, kernels, &record_bytes);
+    if (status == FOVEA_OK) status = place_tensors(problem, &tensors, &work);
+    if (status == FOVEA_OK) status = tensors.place_workspace(record_bytes, &work.records);
     if (status == FOVEA_OK) status = place_tables(problem, params, &tensors, &work);
     if (status == FOVEA_OK) status = launch_all(&work);
     if (status == FOVEA_OK) status = tensors.copy_outputs();

@@ -59,7 +59,9 @@ constexpr uint32_t kBuildLog = 0x1183;      // CL_PROGRAM_BUILD_LOG
   X(clReleaseKernel, Result, (void* kernel))                                                      \
   X(clEnqueueNDRangeKernel, Result,                                                               \
     (void* queue, void* kernel, uint32_t dimensions, const size_t* offset, const size_t* global,  \
-     const size_t* local, uint32_t events, void* const* wait_for, void** event))
+     const size_t* local, uint32_t events, void* const* wait_for, void** event))                  \
+  X(clEnqueueBarrierWithWaitList, Result,                                                         \
+    (void* queue, uint32_t events, void* const* wait_for, void** event))
 
 #define FOVEA_DECLARE_(name, result, arguments) result(*name) arguments;
 struct Functions {
@@ -299,8 +301,14 @@ fovea_status launch(DeviceCall* call, const Launch& l) {
   return status;
 }
 
-constexpr DeviceDriver kDriver = {describe, begin,    end,  check_memory, allocate, release,
-                                  copy_in,  copy_out, wait, settle,       load,     launch};
+// A queue of the caller may run its commands in any order.
+fovea_status order(DeviceCall* call) {
+  const Result error = f.clEnqueueBarrierWithWaitList(call->stream, 0, nullptr, nullptr);
+  return error == kSuccess ? FOVEA_OK : failed("clEnqueueBarrierWithWaitList", error);
+}
+
+constexpr DeviceDriver kDriver = {describe, begin, end,    check_memory, allocate, release, copy_in,
+                                  copy_out, wait,  settle, load,         launch,   order};
 
 }  // namespace
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What differs between kernels of a device, not between variants: blocks skipped by positions and by tables, no softmax,
 # transformed rows, 16 bits, few and unequal features.
-library(core VARIANTS causal_window documents_causal sigmoid_attention HEAD_DIMS 64)
-library(half VARIANTS causal DTYPES f16 HEAD_DIMS 64)
-library(dims VARIANTS full HEAD_DIMS 33/17)
+library(core VARIANTS causal_window documents_causal sigmoid_attention PASSES prefill HEAD_DIMS 64)
+library(half VARIANTS causal DTYPES f16 PASSES prefill HEAD_DIMS 64)
+library(dims VARIANTS full PASSES prefill HEAD_DIMS 33/17)
+# Of decode: the same, and outputs of rows with a sink.
+library(decode VARIANTS documents_causal sink_causal PASSES decode HEAD_DIMS 64)
+library(decode_half VARIANTS causal PASSES decode DTYPES f16 HEAD_DIMS 33/17)
