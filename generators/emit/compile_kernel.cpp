@@ -215,7 +215,7 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block());
   PrefillPipeline pipeline =
       make_prefill(variant, tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v), status);
-  schedule_prefill(pipeline, schedule);
+  schedule_prefill(pipeline, schedule, target.has_feature(Halide::Target::CUDA));
   const PrefillInputs& in = pipeline.inputs;
   GridItems::Starts starts = {{in.q.name(), in.q_start.name()},
                               {in.k.name(), in.k_start.name()},
@@ -245,7 +245,7 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
   KernelFacts& facts = compiled.facts;
 
   GridPart part = make_grid_part(variant, sizes, status, schedule.chunk_blocks);
-  schedule_grid_part(part, schedule);
+  schedule_grid_part(part, schedule, target.has_feature(Halide::Target::CUDA));
   const GridPartInputs& in = part.inputs;
   facts.shared_bytes = lower_grid(
       compiled, Halide::Pipeline({part.records}), in.arguments(), part_symbol(symbol, rows), target,

@@ -89,8 +89,17 @@ std::vector<EntryBounds> bounds_of_rows(const TileContext& c, const Expr& last_r
   for (const TileStatus::Bound& b : c.status.bounds) {
     if (b.of_keys) continue;
     const RDom rows(0, c.tiling.block_rows, "tile_rows");
-    const Expr row = Halide::min(rows, last_row);
-    bounds.push_back(reduce_entry(b, "_rows", {}, rows, c.binder_at(row).mutate(b.entry)));
+    const auto entry = [&](const Expr& row) {
+      return c.binder_at(Halide::min(row, last_row)).mutate(b.entry);
+    };
+    if (!c.tiling.grid) {
+      bounds.push_back(reduce_entry(b, "_rows", {}, rows, entry(rows)));
+      continue;
+    }
+    Func entries(entry_name(b, "_of_rows"));
+    entries(qi) = Halide::cast<int32_t>(entry(qi));
+    bounds.push_back(reduce_entry(b, "_rows", {block}, rows, entries(rows)));
+    bounds.back().entries = entries;
   }
   return bounds;
 }
@@ -100,8 +109,8 @@ void bind_bounds(BindDeclaration& bind, const TileStatus& status,
   size_t next = 0;
   for (const TileStatus::Bound& b : status.bounds) {
     if (b.of_keys) continue;
-    Func both = row_entries[next].both;
-    bind.bind(b.low, both()[0]).bind(b.high, both()[1]);
+    const Halide::FuncRef both = row_entries[next].of_tile();
+    bind.bind(b.low, both[0]).bind(b.high, both[1]);
     ++next;
   }
 }
@@ -112,8 +121,8 @@ Expr still_used(const AttentionTile& tile, const Expr& never, const Expr& value)
   if (Func f = tile.query.scaled; f.defined())
     sum += Halide::cast(type, Halide::reinterpret<int32_t>(f(qi, 0)));
   for (const EntryBounds& e : tile.row_entries) {
-    Func both = e.both;
-    sum += Halide::cast(type, both()[0] + both()[1]);
+    const Halide::FuncRef both = e.of_tile();
+    sum += Halide::cast(type, both[0] + both[1]);
   }
   return Halide::select(never, sum, value);
 }

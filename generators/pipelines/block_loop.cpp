@@ -64,12 +64,16 @@ Expr block_condition(const Expr& condition) {
   return ir::Call::make(Halide::Bool(), block_condition_name, {condition}, ir::Call::PureExtern);
 }
 
+std::string entry_name(const TileStatus::Bound& bound, const std::string& suffix) {
+  std::string name = bound.low.substr(0, bound.low.rfind('.')) + suffix;
+  std::replace(name.begin(), name.end(), '.', '_');  // which names of Funcs cannot hold
+  return name;
+}
+
 EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suffix,
                          const std::vector<Halide::Var>& arguments, const RDom& range,
                          const Expr& entry) {
-  std::string name = bound.low.substr(0, bound.low.rfind('.')) + suffix;
-  std::replace(name.begin(), name.end(), '.', '_');  // which names of Funcs cannot hold
-  EntryBounds b{Func(name), range};
+  EntryBounds b{Func(entry_name(bound, suffix)), range, {}};
   const Expr value = Halide::cast<int32_t>(entry);
   b.both(arguments) = {value.type().max(), value.type().min()};
   const Halide::FuncRef before = b.both(arguments);

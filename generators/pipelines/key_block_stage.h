@@ -24,10 +24,16 @@ QueryRows make_query_rows(const TileContext& context, RowChain& queries,
                           const std::function<Halide::Expr(std::vector<Halide::Expr>)>& stored);
 
 // The least and the largest value that a table entry of the mask takes over the keys of a block
-// (key, chunk-local block, chunk) or over the rows of the tile (no dimension).
+// (chunk-local block, chunk) or over the rows of the tile (no dimension; of a grid one of a single
+// point, where a loop over threads can be).
 struct EntryBounds {
   Halide::Func both;  // (least, largest)
   Halide::RDom range;
+  Halide::Func
+      entries;  // (qi): of a grid, the entries of the rows, which threads read side by side
+
+  // Over the rows of the tile.
+  Halide::FuncRef of_tile() const { return entries.defined() ? both(0) : both(); }
 };
 
 // The key blocks that a stage is responsible for.
@@ -49,6 +55,7 @@ struct BlockLoop {
 EntryBounds reduce_entry(const TileStatus::Bound& bound, const std::string& suffix,
                          const std::vector<Halide::Var>& arguments, const Halide::RDom& range,
                          const Halide::Expr& entry);
+std::string entry_name(const TileStatus::Bound& bound, const std::string& suffix);
 
 // A condition on a whole block of keys that reads what other Funcs store, as an algorithm of a grid
 // writes it. By itself Halide asks it only where the state is stored, after all threads have

@@ -27,9 +27,29 @@ const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group")
     diagonal("diagonal"), in_chunk("in_chunk"), chunk("chunk"), row("row"), head("head"),
     sequence("sequence"), tile("tile"), turn("turn"), thread_x("thread_x"), thread_y("thread_y");
 
-// Floats after the keys of a feature: neighbouring threads write neighbouring features, which it
-// moves to different banks, and whole groups of four keys stay whole.
-constexpr int key_padding = 4;
+// Numbers after the keys of a feature: neighbouring threads write neighbouring features, which an
+// odd distance puts into different banks; where tiles of keys are read at once they stay whole.
+int key_padding(const PrefillGpuSchedule& s) {
+  if (s.key_tile % 4 == 0) return 4;
+  if (s.key_tile % 2 == 0) return 2;
+  return s.key_block() % 2 == 0 ? 1 : 0;
+}
+
+// Rows of the state with what follows them: neighbouring threads have neighbouring groups of
+// features and the same rows, 4 of which are read at once.
+int state_rows(const PrefillGpuSchedule& s) {
+  return s.block_rows() + (s.block_rows() % 8 == 0 ? 4 : 0);
+}
+
+// The same of scores and weights, where neighbouring threads have neighbouring tiles of keys: tiles
+// of 4 keys would meet in few banks even so.
+int score_rows(const PrefillGpuSchedule& s) {
+  return s.key_tile % 4 == 0 ? s.block_rows() : state_rows(s);
+}
+
+// Numbers of the widest instruction: what follows an array of so many begins where tiles of it can
+// be read at once.
+constexpr int whole_vector = 4;
 
 int largest_divisor(int extent, std::initializer_list<int> candidates) {
   for (const int c : candidates) {
@@ -60,6 +80,15 @@ void share(Func f, const LoopLevel& level, const std::vector<Var>& points,
            const PrefillGpuSchedule& s) {
   f.compute_at(level);
   deal_out(f, points, {}, s);
+}
+
+// A number of each row, reduced over keys: one thread finds it, in a register, and stores it once.
+void share_row_numbers(Func f, const LoopLevel& level, const PrefillGpuSchedule& s) {
+  Func stored = f.in();
+  stored.compute_at(level).bound(qi, 0, s.block_rows()).bound_extent(block, 1);
+  // Inside the loop over the one block, which is inside the condition on threads that have a row.
+  deal_out(stored, {qi}, {block}, s);
+  f.compute_at(stored, block).bound_extent(qi, 1);
 }
 
 void share_reductions(RowChain& chain, const LoopLevel& level, const Var& of_row, int rows,
@@ -96,7 +125,7 @@ struct StageLevels {
 };
 
 StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
-                                const PrefillGpuSchedule& s) {
+                                const PrefillGpuSchedule& s, bool vector_state) {
   const std::string suffix = "_" + std::to_string(update);
   const Var rows("rows" + suffix), groups("groups" + suffix), group_thread("group_thread" + suffix);
   std::vector<VarOrRVar> order = {qi, groups, group_thread, rows, loop.blocks.x};
@@ -109,20 +138,24 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
       deal_out(e.both.update(), {in_chunk}, {e.range.x}, s);
     }
   }
-  state.update(update)
-      .split(qi, rows, qi, s.row_tile)
+  Halide::Stage stage = state.update(update);
+  stage.split(qi, rows, qi, s.row_tile)
       .split(group, groups, group_thread, s.key_threads, TailStrategy::GuardWithIf)
       .reorder(order)
-      .unroll(qi)
       .gpu_threads(group_thread, rows)
       .never_partition_all();
+  if (vector_state) {
+    stage.vectorize(qi);
+  } else {
+    stage.unroll(qi);
+  }
   return {{state, loop.blocks.x}, {state, groups}};
 }
 
 void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSchedule& p,
-                    const AttentionTiling& t, int slices, bool whole_blocks) {
-  const auto [level, of_thread] = schedule_block_loop(state, update, s.loop, p);
-  share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding);
+                    const AttentionTiling& t, int slices, bool whole_blocks, bool vector_state) {
+  const auto [level, of_thread] = schedule_block_loop(state, update, s.loop, p, vector_state);
+  share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding(p));
   share_key_rows(s.values, level, p, t.d_v, p.stage_values, 0);
   for (Func f : s.diagonals) {
     f.bound(diagonal, 0, p.block_rows() + p.key_block()).bound_extent(block, 1);
@@ -134,6 +167,7 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSc
   s.score.compute_at(level)
       .bound(qi, 0, p.block_rows())
       .bound(j, 0, p.key_block())
+      .bound_storage(qi, score_rows(p))
       .split(qi, rows, qi, p.row_tile)
       .split(j, keys, j, p.key_tile)
       .reorder(qi, j, keys, rows)
@@ -149,23 +183,19 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSc
     s.product.update().unroll(s.features.x, steps);
 
   // Of a row: one thread, from key to key.
-  if (s.maximum.defined()) {
-    s.maximum.bound(qi, 0, p.block_rows());
-    share(s.maximum, level, {qi}, p);
-    deal_out(s.maximum.update(), {qi}, {s.max_keys.x}, p);
-  }
-  s.sum.bound(qi, 0, p.block_rows());
-  share(s.sum, level, {qi}, p);
-  deal_out(s.sum.update(), {qi}, {s.sum_keys.x}, p);
+  if (s.maximum.defined()) share_row_numbers(s.maximum, level, p);
+  share_row_numbers(s.sum, level, p);
   for (Func f : {s.weight, s.carried}) {
     if (!f.defined()) continue;
-    f.bound(qi, 0, p.block_rows()).bound(j, 0, p.key_block());
+    f.bound(qi, 0, p.block_rows()).bound(j, 0, p.key_block()).bound_storage(qi, score_rows(p));
     share(f, level, {qi, j}, p);
   }
 
   // Weighted values: added up in registers, then to the state.
   s.weighted.compute_at(of_thread).bound_extent(qi, p.row_tile).bound_extent(d, p.feature_group);
-  s.weighted.unroll(qi).unroll(d);
+  // Rows apart from each other: as vectors the assembler keeps them in neighbouring registers, and
+  // moves them about in the loop.
+  s.weighted.reorder_storage(d, qi, block).unroll(qi).unroll(d);
   s.weighted.update().reorder(qi, d, s.value_keys.x).unroll(qi).unroll(d);
   // Only where the trip count is known.
   if (whole_blocks && p.key_block() % 2 == 0) s.weighted.update().unroll(s.value_keys.x, 2);
@@ -223,14 +253,14 @@ PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const 
   PrefillGpuSchedule s;
   s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
   const auto bytes = [&] {
-    const int rows = s.block_rows(), keys = s.key_block();
+    const int rows = score_rows(s), keys = s.key_block();
     const int state =
-        rows * (d_v / s.feature_group) * (s.feature_group + 2) * variant.slice_count();
-    const int key_rows = s.stage_keys ? d_qk * (keys + key_padding) : 0;
+        state_rows(s) * (d_v / s.feature_group) * (s.feature_group + 2) * variant.slice_count();
+    const int key_rows = s.stage_keys ? d_qk * (keys + key_padding(s)) : 0;
     const int value_rows = s.stage_values ? d_v * keys : 0;
     // Whole and partly visible blocks of each slice have such tiles; Halide gives scores and
     // weights, but not always all kinds of blocks, the same places. The rest: sums and flags.
-    const int numbers = rows * d_qk + state +
+    const int numbers = s.block_rows() * d_qk + state +
                         (1 + variant.slice_count()) *
                             (std::max(key_rows, rows * keys) + std::max(value_rows, rows * keys)) +
                         8 * (rows + keys);
@@ -289,7 +319,7 @@ void set_grid_bounds(const Func& grid, int d_v) {
     Halide::OutputImageParam(buffers[i]).dim(0).set_stride(0);
 }
 
-void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
+void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s, bool vector_state) {
   const int d_v = p.tiling.d_v;
   Func out = p.grid;
   set_grid_bounds(out, d_v);
@@ -301,16 +331,23 @@ void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s) {
   out.never_partition_all();
 
   const LoopLevel level(out, tile);
-  schedule_grid_tile(p, level, s);
+  schedule_grid_tile(p, level, s, vector_state);
   share_reductions(p.finished.output_rows, level, qi, s.block_rows(), false, s);
 }
 
-void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillGpuSchedule& s) {
+void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillGpuSchedule& s,
+                        bool vector_state) {
   const int d_qk = p.tiling.d_qk, d_v = p.tiling.d_v;
   share_reductions(p.queries, level, qi, s.block_rows(), false, s);
   p.query.scaled.bound(qi, 0, s.block_rows()).bound(d, 0, d_qk);
   share(p.query.scaled, level, {d, qi}, s);
-  for (EntryBounds& e : p.row_entries) e.both.compute_at(level);
+  for (EntryBounds& e : p.row_entries) {
+    e.entries.bound(qi, 0, s.block_rows());
+    share(e.entries, level, {qi}, s);
+    e.both.bound(block, 0, 1).align_storage(block, whole_vector);
+    share(e.both, level, {block}, s);
+    deal_out(e.both.update(), {block}, {e.range.x}, s);
+  }
   const auto slices = static_cast<int>(p.states.size());
   for (AttentionState& a : p.states) {
     const int slots =
@@ -318,11 +355,13 @@ void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillG
     a.state.bound(qi, 0, s.block_rows())
         .bound(group, 0, d_v / s.feature_group)
         .bound(slot, 0, slots)
-        .reorder_storage(group, qi, slot);
+        .reorder_storage(qi, group, slot)
+        .bound_storage(qi, state_rows(s));
     share(a.state, level, {group, qi, slot}, s);
     int update = 0;
-    if (p.has_full) schedule_stage(a.state, update++, a.full, s, p.tiling, slices, true);
-    schedule_stage(a.state, update, a.partial, s, p.tiling, slices, false);
+    if (p.has_full)
+      schedule_stage(a.state, update++, a.full, s, p.tiling, slices, true, vector_state);
+    schedule_stage(a.state, update, a.partial, s, p.tiling, slices, false, vector_state);
     a.state.never_partition_all();
   }
 }

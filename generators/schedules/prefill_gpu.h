@@ -48,8 +48,11 @@ void check(const PrefillGpuSchedule& schedule, int d_v);
 
 AttentionTiling tiling(const PrefillGpuSchedule& schedule, Element element, int d_qk, int d_v);
 
-// Applies the schedule. The pipeline must have been made with tiling(schedule, …).
-void schedule_prefill(PrefillPipeline& pipeline, const PrefillGpuSchedule& schedule);
+// Applies the schedule. The pipeline must have been made with tiling(schedule, …). With
+// `vector_state` a thread reads and writes the state of its rows at once: in PTX, not in OpenCL C,
+// for which Halide 21 fails on selections between such vectors.
+void schedule_prefill(PrefillPipeline& pipeline, const PrefillGpuSchedule& schedule,
+                      bool vector_state);
 
 // What other passes of a grid share with it.
 
@@ -67,7 +70,7 @@ void share_reductions(RowChain& chain, const Halide::LoopLevel& level, const Hal
                       int rows, bool in_block, const PrefillGpuSchedule& schedule);
 // Queries and states of a tile; level: a block of threads.
 void schedule_grid_tile(AttentionTile& tile, const Halide::LoopLevel& level,
-                        const PrefillGpuSchedule& schedule);
+                        const PrefillGpuSchedule& schedule, bool vector_state);
 // Of a Func that grid_of_rows has made.
 void set_grid_bounds(const Halide::Func& grid, int d_v);
 

@@ -1,6 +1,5 @@
 // race_test.cpp: memory that the threads of a block share, watched by an OpenCL driver that
 // interprets kernels (Oclgrind). SPDX-License-Identifier: Apache-2.0
-#include <fovea/dsl/kernel_trial.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "tests/devices/opencl_kernels.h"
+#include "tests/devices/device_trial.h"
 #include "tests/generators/scratch_folder.h"
 
 namespace fovea::test {
@@ -28,27 +27,10 @@ std::string hazards_of(const Case& c, const char* driver) {
   setenv("OCLGRIND_MAX_ERRORS", "3", 1);
   setenv("OCLGRIND_NUM_THREADS", "1", 1);
   setenv("OCLGRIND_LOCAL_MEM_SIZE", "49152", 1);
-  fovea_exec exec = {};
-  exec.size = sizeof(exec);
-  exec.device = FOVEA_DEVICE_OPENCL;
-  exec.host_tensors = 1;
-  exec.pass = c.info().pass == FOVEA_DECODE ? "decode" : "prefill";
-  const auto run = [&](const fovea_call* call, const void* params) -> std::string {
-    const fovea_status status = fovea_variant_run(c.library, c.info().variant, call, params);
-    return status == FOVEA_OK ? "" : fovea_last_message();
-  };
   // Two whole blocks of keys and a part of one; of decode a chunk and a part of one.
   const bool decodes = c.info().pass == FOVEA_DECODE;
-  const ExampleShape shape = {.batch = 1,
-                              .heads = 1,
-                              .kv_heads = 1,
-                              .q_len = decodes ? 9 : 34,
-                              .kv_len = decodes ? 300 : 64,
-                              .d_qk = c.info().d_qk,
-                              .d_v = c.info().d_v};
-  KernelTrial trial(declaration_of(c), shape, run, c.info().dtype);
-  trial.call().exec = &exec;
-  const KernelTrial::Report report = trial.check();
+  const KernelTrial::Report report =
+      try_on_device(c, {1, 1, 1}, decodes ? 9 : 34, decodes ? 300 : 64);
   std::ifstream told(log);
   return (report.passed ? "" : report.text + "\n") +
          std::string(std::istreambuf_iterator<char>(told), {});
