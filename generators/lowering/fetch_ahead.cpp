@@ -15,8 +15,6 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-constexpr int64_t line_bytes = 64;
-
 // Takes the wishes out of an expression.
 class TakeWishes : public ir::IRMutator {
  public:
@@ -123,7 +121,7 @@ Stmt FetchAhead::visit(const ir::Store* op) {
     for (const ir::Load* load : find.loads) {
       const Expr index = ir::simplify(first_lane(load->index));
       const Expr element = plain_index(index, bound_);
-      const int64_t elements = line_bytes / load->type.bytes();
+      const int elements = line_bytes / load->type.bytes();
       const auto in_one_line = [&](const std::pair<std::string, Expr>& other) {
         if (other.first != load->name) return false;
         const auto distance = ir::as_const_int(ir::simplify(element - other.second));

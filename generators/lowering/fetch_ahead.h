@@ -13,6 +13,8 @@
 
 namespace fovea {
 
+inline constexpr int line_bytes = 64;
+
 inline constexpr const char* fetch_ahead_name = "fovea_fetch_ahead";
 
 // `value`, and a wish: what `later` loads from the kernel's inputs is needed soon. Nothing is read

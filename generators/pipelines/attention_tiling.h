@@ -24,10 +24,13 @@ struct AttentionTiling {
   // vectors of them; divides d_v / value_lanes.
   int feature_group = 0;
   // Products of bf16 pairs by the target's own instruction: of queries and keys, and in blocks that
-  // are visible whole of weights and values; in decode of queries and keys only. Else 16-bit keys
-  // and values are widened, a block at a time, and everything is as in f32.
+  // are visible whole of weights and values; in decode of the latter only with row_lanes. Else
+  // 16-bit keys and values are widened, a block at a time, and everything is as in f32.
   bool dot_pairs = false;
 
+  // Decode with dot_pairs: the rows of the tile are the vector lanes of scores, and weights and
+  // values are multiplied in pairs of keys.
+  bool row_lanes = false;
   // Decode: features are the vector lanes. So many partial sums of a product are added up at its
   // end (0: rows are the lanes, and every product has one accumulator); divides the features of a
   // slice, or the pairs of them.

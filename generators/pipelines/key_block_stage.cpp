@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "generators/lowering/fetch_ahead.h"
 #include "generators/pipelines/dense_tables.h"
 #include "generators/pipelines/math.h"
 
@@ -166,7 +167,11 @@ class KeyBlockBuilder {
     const RDom& f = s_.features;
     s_.product = func_("product");
     if (c_.tiling.feature_lanes > 0) {
-      build_lane_sums_(query, rows, slice * size, size);
+      if (c_.tiling.row_lanes) {
+        build_row_sums_(query, rows, slice * size, size);
+      } else {
+        build_lane_sums_(query, rows, slice * size, size);
+      }
       return;
     }
     s_.product(qi, j, block) = 0.0f;
@@ -182,6 +187,31 @@ class KeyBlockBuilder {
       s_.key_pairs(d, j, block) = pair_of_rounded(row(2 * d, j, block), row(2 * d + 1, j, block));
       s_.product(qi, j, block) += dot_pair(query.pairs(qi, f), s_.key_pairs(f, j, block));
     }
+  }
+
+  // One sum of each half of the features, so that a few keys, whose addresses fit the registers,
+  // have enough of them to hide the time that an addition takes.
+  void build_row_sums_(const QueryRows& query, const BlockRows& rows, int first, int size) {
+    const int halves = size % 2 == 0 ? 2 : 1;
+    s_.features = RDom(first, size / halves, "features_" + name_);
+    s_.lanes = RDom(0, halves, "lanes_" + name_);
+    const Expr f = s_.features + lane * (size / halves);
+    s_.lane_sums = func_("row_sums");
+    // All lines of a row are asked for at once, and not with each of its features.
+    const int line = line_bytes / stored_type(c_.tiling.element).bytes();
+    Expr zero = 0.0f;
+    for (int element = 2 * first; element < 2 * (first + size); element += line)
+      zero = rows.and_ahead(zero, element, j, block);
+    const auto stored = [&](const Expr& feature) { return rows.stored(feature, j, block); };
+    s_.lane_sums(qi, lane, j, block) = zero;
+    s_.lane_sums(qi, lane, j, block) +=
+        dot_pair(query.pairs(qi, f), pair_of_stored(stored(2 * f), stored(2 * f + 1)));
+    Expr product;
+    for (int i = 0; i < halves; ++i) {
+      const Expr sum = s_.lane_sums(qi, i, j, block);
+      product = product.defined() ? product + sum : sum;
+    }
+    s_.product(qi, j, block) = product;
   }
 
   void build_lane_sums_(const QueryRows& query, const BlockRows& rows, int first, int size) {
@@ -352,8 +382,10 @@ class KeyBlockBuilder {
     const bool split = masked_ && c_.tiling.feature_lanes == 0 && some_seen && !c_.tiling.grid;
     // A pair holds the values of two keys. Where one of them may be hidden from a row, and be NaN,
     // they have to be added one by one.
-    // Decode multiplies pairs in the scores only: pairs of values lie in two rows.
-    const bool pairs = c_.tiling.dot_pairs && c_.tiling.feature_lanes == 0 && (!masked_ || split);
+    // Decode makes pairs of values where they serve many rows.
+    const bool has_pairs =
+        c_.tiling.dot_pairs && (c_.tiling.feature_lanes == 0 || c_.tiling.row_lanes);
+    const bool pairs = has_pairs && (!masked_ || split);
     const BlockRows rows = BlockRows::of_values(c_, partial_, s_.cached);
     // Halide computes the producers of a Func in the order of their names, and shared memory is
     // dealt out in that order: values of a grid after the weights, in the place of the scores, and
@@ -371,7 +403,10 @@ class KeyBlockBuilder {
       return Halide::select(c_.is_visible(factor(key)), after(key), before);
     };
     const auto after_pair = [&](const RDom& pair) {
-      return before + dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
+      const Expr product =
+          dot_pair(s_.weight_pairs(qi, pair, block), s_.value_pairs(d, pair, block));
+      const auto [first, second] = keys_of_pair_(pair);
+      return before + rows.and_ahead(rows.and_ahead(product, d, first, block), d, second, block);
     };
     if (pairs) build_pairs_(weight, rows);
     if (split) {
@@ -399,7 +434,14 @@ class KeyBlockBuilder {
     s_.block_out(qi, d, block) = s_.weighted(qi, d, block);
   }
 
+  // Decode takes two keys that are half a block apart: vectors of weights are then not taken apart.
+  std::pair<Expr, Expr> keys_of_pair_(const Expr& pair) const {
+    if (c_.tiling.row_lanes) return {pair, pair + c_.tiling.key_block / 2};
+    return {2 * pair, 2 * pair + 1};
+  }
+
   void build_pairs_(const Func& weight, const BlockRows& rows) {
+    const auto [first_key, second_key] = keys_of_pair_(j);
     // The last key of all may have no other beside it.
     const auto of_both = [&](const Expr& pair) {
       if (!partial_) return pair;
@@ -410,13 +452,13 @@ class KeyBlockBuilder {
     s_.pairs_of_values = !c_.value_steps().empty();
     if (!s_.pairs_of_values) {
       const auto stored = [&](const Expr& key) { return rows.stored(d, key, block); };
-      s_.value_pairs(d, j, block) = of_both(pair_of_stored(stored(2 * j), stored(2 * j + 1)));
+      s_.value_pairs(d, j, block) = of_both(pair_of_stored(stored(first_key), stored(second_key)));
     } else {
       const Func& row = s_.values.steps.back().row;
       s_.value_pairs(d, j, block) =
-          of_both(pair_of_rounded(row(d, 2 * j, block), row(d, 2 * j + 1, block)));
+          of_both(pair_of_rounded(row(d, first_key, block), row(d, second_key, block)));
     }
-    const Expr first = weight(qi, 2 * j, block), second = weight(qi, 2 * j + 1, block);
+    const Expr first = weight(qi, first_key, block), second = weight(qi, second_key, block);
     s_.weight_pairs = func_("weight_pairs");
     s_.weight_pairs(qi, j, block) = of_both(
         c_.weights_have_signs() ? pair_of_rounded(first, second) : pair_of_weights(first, second));

@@ -29,6 +29,9 @@ int largest_divisor_up_to(int extent, int limit) {
   return divisor;
 }
 
+// With rows as lanes: keys whose sums are in registers at once.
+constexpr int row_lane_keys = 8;
+
 struct PartScheduler {
   const DecodeCpuSchedule& s;
   const AttentionTiling& t;
@@ -42,12 +45,17 @@ struct PartScheduler {
         keys(t.pair_keys),
         one_scale(part.inputs.cache.has_one_scale()) {}
 
-  // Rows of the tile and as many keys side by side make one vector.
-  void vectorize_pairs(Halide::Stage stage, const Var& key, const Var& fused) const {
+  // Rows of the tile and as many keys side by side make one vector. Halide does not see through a
+  // fused index of eight rows, and would store every number apart.
+  void vectorize_pairs(Halide::Stage stage, const Var& key) const {
+    constexpr int most_fused = 4;
+    const Var fused("fused");
     if (rows == 1) {
       stage.vectorize(key);
-    } else {
+    } else if (rows <= most_fused) {
       stage.fuse(qi, key, fused).vectorize(fused);
+    } else {
+      stage.vectorize(qi).vectorize(key);
     }
   }
 
@@ -66,7 +74,8 @@ struct PartScheduler {
       features_as_lanes(step.row, t.d_qk);
     }
     Func row = t.dot_pairs ? query.pairs : query.scaled;
-    row.compute_root().bound_extent(qi, rows).reorder_storage(d, qi).reorder(d, qi);
+    row.compute_root().bound_extent(qi, rows).reorder(d, qi);
+    if (!t.row_lanes) row.reorder_storage(d, qi);
     features_as_lanes(row, t.d_qk / (t.dot_pairs ? 2 : 1));
   }
 
@@ -97,7 +106,7 @@ struct PartScheduler {
   // places in their order. The order of a sum does not depend on the rows of the tile.
   void reduce_keys(Func f, const RDom& range, const LoopLevel& level) const {
     RVar outer("outer"), inner("inner");
-    const Var place("place"), po("po"), pi("pi"), fused("fused");
+    const Var place("place"), po("po"), pi("pi");
     f.compute_at(level).bound_extent(qi, rows).bound_extent(block, 1);
     f.update().split(range.x, outer, inner, s.lanes);
     Func of_places = f.update().rfactor(inner, place);
@@ -107,19 +116,47 @@ struct PartScheduler {
         .bound(place, 0, s.lanes)
         .reorder_storage(qi, place, block);
     of_places.split(place, po, pi, keys).reorder(qi, pi, po, block);
-    vectorize_pairs(of_places, pi, fused);
+    vectorize_pairs(of_places, pi);
     of_places.update().split(place, po, pi, keys).reorder(qi, pi, po, outer, block);
-    vectorize_pairs(of_places.update(), pi, fused);
+    vectorize_pairs(of_places.update(), pi);
     of_places.unroll(po).update().unroll(po);
     f.update().reorder(qi, inner).unroll(inner);
     if (rows > 1) f.vectorize(qi).update().vectorize(qi);
   }
 
+  // One accumulator for each key, whose numbers enter as scalars that are broadcast.
+  void schedule_products_of_rows(KeyBlockStage& st, const LoopLevel& level) const {
+    const Var jo("jo"), jv("jv"), ji("ji");
+    const int tile = std::min(s.key_block, row_lane_keys);
+    st.score.compute_at(level).bound_extent(qi, rows).bound(j, 0, s.key_block);
+    st.score.split(j, jo, ji, keys).split(jo, jo, jv, tile / keys).reorder(qi, ji, jv, jo);
+    vectorize_pairs(st.score, ji);
+    st.score.unroll(jv);
+    const int halves = static_cast<int>(*Halide::Internal::as_const_int(st.lanes.x.extent()));
+    st.lane_sums.compute_at(st.score, jo)
+        .store_in(Halide::MemoryType::Register)
+        .bound_extent(qi, rows)
+        .bound(lane, 0, halves)
+        .bound_extent(j, tile)
+        .bound_extent(block, 1)
+        .reorder_storage(qi, j, lane, block)
+        .vectorize(qi)
+        .unroll(lane)
+        .unroll(j);
+    const int steps = static_cast<int>(*Halide::Internal::as_const_int(st.features.x.extent()));
+    st.lane_sums.update()
+        .reorder(qi, lane, j, st.features.x)
+        .vectorize(qi)
+        .unroll(lane)
+        .unroll(j)
+        .unroll(st.features.x, largest_divisor_up_to(steps, s.feature_unroll));
+  }
+
   void schedule_scores(KeyBlockStage& st, const LoopLevel& level) const {
-    const Var jo("jo"), ji("ji"), fused("fused");
+    const Var jo("jo"), ji("ji");
     st.score.compute_at(level).bound_extent(qi, rows).bound(j, 0, s.key_block);
     st.score.split(j, jo, ji, keys).reorder(qi, ji, jo);
-    vectorize_pairs(st.score, ji, fused);
+    vectorize_pairs(st.score, ji);
     const LoopLevel level_of_vector(st.score, jo);
     st.pair_sums.compute_at(level_of_vector)
         .bound(pair, 0, rows * keys)
@@ -143,11 +180,11 @@ struct PartScheduler {
     if (unroll > 1) sums.unroll(st.features.x, unroll);
   }
 
-  void schedule_weights(Func f, const LoopLevel& level) const {
-    const Var jo("jo"), ji("ji"), fused("fused");
-    f.compute_at(level).bound_extent(qi, rows).bound(j, 0, s.key_block).bound_extent(block, 1);
+  void schedule_weights(Func f, const LoopLevel& level, int count) const {
+    const Var jo("jo"), ji("ji");
+    f.compute_at(level).bound_extent(qi, rows).bound(j, 0, count).bound_extent(block, 1);
     f.split(j, jo, ji, keys).reorder(qi, ji, jo);
-    vectorize_pairs(f, ji, fused);
+    vectorize_pairs(f, ji);
   }
 
   void schedule_values(KeyBlockStage& st, const LoopLevel& level) const {
@@ -203,16 +240,22 @@ struct PartScheduler {
     const bool cached = is_cache(t.cache);
     schedule_key_rows(st.keys, level, t.d_qk, !cached && !variant.key_steps().empty());
     schedule_key_rows(st.values, level, t.d_v, !cached && !variant.value_steps().empty());
-    schedule_scores(st, level);
+    if (t.row_lanes) {
+      schedule_products_of_rows(st, level);
+    } else {
+      schedule_scores(st, level);
+    }
     if (st.maximum.defined()) reduce_keys(st.maximum, st.max_keys, level);
     for (Func f : {st.weight, st.carried}) {
-      if (f.defined()) schedule_weights(f, level);
+      if (f.defined()) schedule_weights(f, level, s.key_block);
     }
+    if (st.weight_pairs.defined()) schedule_weights(st.weight_pairs, level, s.key_block / 2);
     reduce_keys(st.sum, st.sum_keys, level);
     schedule_values(st, level);
     // One block at a time, said where bounds inference cannot see it.
-    for (Func f : {st.pair_sums, st.lane_sums, st.score, st.weighted, st.block_out})
-      f.bound_extent(block, 1);
+    for (Func f : {st.pair_sums, st.lane_sums, st.score, st.weighted, st.block_out}) {
+      if (f.defined()) f.bound_extent(block, 1);
+    }
   }
 };
 
@@ -225,7 +268,10 @@ bool has_key_pairs(const Variant& variant, Element element, int d_qk, CacheKind 
 }  // namespace
 
 std::vector<int> DecodeCpuSchedule::tile_rows() const {
-  return wide_rows > 1 ? std::vector<int>{1, wide_rows} : std::vector<int>{1};
+  std::vector<int> rows = {1};
+  if (wide_rows > 1) rows.push_back(wide_rows);
+  if (widest_rows > 0) rows.push_back(widest_rows);
+  return rows;
 }
 
 DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant& variant,
@@ -260,6 +306,7 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
   // Sixteen registers are too few for more, and Arm's loops then multiply less evenly.
   s.feature_unroll = is_x86 && target.vector_registers >= 32 ? 4 : 2;
   s.dot_pairs = multiplies_bf16_pairs(target) && has_key_pairs(variant, element, d_qk, cache);
+  s.widest_rows = s.dot_pairs ? 8 : 0;
   return s;
 }
 
@@ -273,6 +320,11 @@ void check(const DecodeCpuSchedule& s) {
           "4, 8 or 16 floats make a vector");
   require(s.wide_rows >= 1 && s.wide_rows <= s.lanes && (s.wide_rows & (s.wide_rows - 1)) == 0,
           "wide_rows", s.wide_rows, fmt::format("a power of two up to lanes = {}", s.lanes));
+  require(s.widest_rows == 0 || (s.widest_rows > s.wide_rows && s.widest_rows <= s.lanes &&
+                                 (s.widest_rows & (s.widest_rows - 1)) == 0),
+          "widest_rows", s.widest_rows,
+          fmt::format("0 or a power of two over wide_rows = {} up to lanes = {}", s.wide_rows,
+                      s.lanes));
   require(s.key_block >= s.lanes && s.key_block <= 1024 && s.key_block % s.lanes == 0, "key_block",
           s.key_block, fmt::format("a multiple of lanes = {} up to 1024", s.lanes));
   require(s.chunk_blocks >= 1 && s.chunk_blocks <= 1024, "chunk_blocks", s.chunk_blocks,
@@ -306,6 +358,7 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
       largest_power_of_two(d_qk / variant.slice_count() / (s.dot_pairs ? 2 : 1), s.lanes);
   t.value_lanes = largest_power_of_two(d_v, s.lanes);
   t.feature_group = largest_divisor_up_to(d_v / t.value_lanes, most_vectors);
+  t.row_lanes = s.dot_pairs && rows == s.widest_rows;
   t.pair_keys = s.lanes / rows;
   t.key_streams = s.key_streams;
   t.prefetch_blocks = s.prefetch_blocks;

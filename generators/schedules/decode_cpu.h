@@ -18,6 +18,9 @@ namespace fovea {
 struct DecodeCpuSchedule {
   int lanes = 0;      // floats of one vector of the target
   int wide_rows = 0;  // rows of the wider tile: a power of two up to lanes; 1: there is none
+  // Rows of a third tile, a power of two up to lanes; 0: there is none. With dot_pairs its rows are
+  // the vector lanes of scores, and values are multiplied in pairs of keys, too.
+  int widest_rows = 0;
   int key_block = 0;  // bk: keys that share one maximum; a multiple of lanes
   int chunk_blocks =
       0;                // blocks of one chunk: what a worker takes at once, and a record stands for

@@ -40,6 +40,7 @@ constexpr Field<PrefillCpuSchedule> prefill_fields[] = {
 constexpr Field<DecodeCpuSchedule> decode_fields[] = {
     {"lanes", &DecodeCpuSchedule::lanes},
     {"wide_rows", &DecodeCpuSchedule::wide_rows},
+    {"widest_rows", &DecodeCpuSchedule::widest_rows},
     {"key_block", &DecodeCpuSchedule::key_block},
     {"chunk_blocks", &DecodeCpuSchedule::chunk_blocks},
     {"key_streams", &DecodeCpuSchedule::key_streams},

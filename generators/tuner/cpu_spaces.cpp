@@ -132,7 +132,7 @@ std::vector<SpaceParameter> prefill_parameters(const Facts& f) {
   };
 }
 
-enum DecodeAt : size_t { decode_key_block_at = 2 };
+enum DecodeAt : size_t { wide_rows_at = 1, decode_key_block_at = 3 };
 
 std::vector<SpaceParameter> decode_parameters(const Facts& f) {
   constexpr int most_streams = 16;
@@ -144,6 +144,12 @@ std::vector<SpaceParameter> decode_parameters(const Facts& f) {
       {"wide_rows", "a power of two up to lanes; rows beyond 8 have no registers for their sums",
        [=](const SpacePoint&) {
          return chosen({1, 2, 4, 8}, [&](int rows) { return rows <= f.lanes; });
+       }},
+      {"widest_rows", "none, or a power of two over wide_rows up to lanes",
+       [=](const SpacePoint& p) {
+         return chosen({0, 8}, [&](int rows) {
+           return rows == 0 || (rows <= f.lanes && rows > p[wide_rows_at]);
+         });
        }},
       {"key_block", "a multiple of lanes; longer ones compute too much of a cache's last block",
        [=](const SpacePoint&) {

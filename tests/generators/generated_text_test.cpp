@@ -67,7 +67,7 @@ LibraryPlan sample_plan() {
     if (k.spec.pass == "prefill") {
       k.schedule = PrefillCpuSchedule{8, 3, 4, 4, 128, 4, 4};
     } else {
-      k.schedule = DecodeCpuSchedule{8, 4, 128, 4, 8, 2};
+      k.schedule = DecodeCpuSchedule{8, 4, 0, 128, 4, 8, 2};
       k.facts.tile_rows = {1, 4};
       k.facts.key_block = 128;
       k.facts.chunk_blocks = 4;

@@ -243,10 +243,10 @@ FOVEA_FOR_KERNELS(NonFiniteFormula, kernels_where([](const TestKernel& k) {
 
 // A weight that underflows to 0 does not take a NaN value out of the row: 0 * NaN.
 TEST_P(NonFiniteFormula, ZeroWeightKeepsANanValue) {
-  for (const int64_t key : {0, 5, 63, 64, 129}) {
+  for (const int64_t key : {0, 5, 63, 64, 129, 289}) {
     count_case();
     Random random("zero weight", static_cast<uint64_t>(key));
-    CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
+    CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 290);
     setup.scale = 1.0f;
     want_all_outputs(setup, GetParam());
     Problem problem(GetParam(), setup, random);
@@ -265,10 +265,10 @@ TEST_P(NonFiniteFormula, InfinitiesFollowTheFormula) {
   };
   for (const Case& c : {Case{1, -inf, 1}, Case{1, inf, 1}, Case{-inf, 1, 1}, Case{inf, 1, 1},
                         Case{0, inf, 1}, Case{1, 1, inf}, Case{1, 1, -inf}, Case{1, nan, 1}}) {
-    for (const int64_t key : {0, 40, 100}) {
+    for (const int64_t key : {0, 40, 100, 289}) {
       count_case();
       Random random("infinities", static_cast<uint64_t>(key));
-      CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 130);
+      CallSetup setup = plain_setup(GetParam().info().block_rows + 1, 290);
       want_all_outputs(setup, GetParam());
       Problem problem(GetParam(), setup, random);
       problem.fill_q([&](int64_t, int64_t, int64_t row, int64_t d) {

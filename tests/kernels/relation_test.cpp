@@ -223,7 +223,7 @@ NewExtent longer_keys(int64_t kv_rows) {
 }
 
 TEST_P(MoreRows, PastTheLengthAddNothing) {
-  for (const int64_t keys : {1, 63, 64, 65, 128, 130}) {
+  for (const int64_t keys : {1, 63, 64, 65, 128, 130, 258}) {
     Random random = random_of(40 + static_cast<uint64_t>(keys));
     CallSetup setup = setup_of(std::min<int64_t>(keys, GetParam().info().block_rows + 1), keys);
     Problem bare(GetParam(), setup, random);
@@ -249,7 +249,7 @@ FOVEA_FOR_KERNELS(HiddenKeys, kernels_whose([](const Variant& v) {
                   }));
 
 TEST_P(HiddenKeys, AddNothing) {
-  for (const int64_t keys : {1, 63, 64, 65, 128, 130}) {
+  for (const int64_t keys : {1, 63, 64, 65, 128, 130, 258}) {
     Random random = random_of(50 + static_cast<uint64_t>(keys));
     CallSetup setup = setup_of(std::min<int64_t>(keys, GetParam().info().block_rows + 1), keys);
     setup.q_offset = {static_cast<int32_t>(keys - setup.q_rows)};

@@ -6,7 +6,7 @@
 namespace fovea::test {
 namespace {
 
-// Key blocks of the kernels are 64 or 128 keys, chunks of decode kernels up to eight of them.
+// Key blocks of prefill kernels are 64 or 128 keys; chunks of decode kernels are some of their own.
 int64_t key_length(const TestKernel& kernel, Random& random) {
   if (kernel.decodes() && random.chance(0.5)) {
     const int64_t chunk = kernel.info().decode->key_block * kernel.info().decode->chunk_blocks;
