@@ -13,7 +13,7 @@ namespace {
 namespace ir = Halide::Internal;
 
 // Up to this many pairs every one is looked at: a second or so.
-constexpr int64_t most_pairs = int64_t{1} << 24;
+constexpr int64_t most_judged_pairs = int64_t{1} << 24;
 constexpr int64_t samples_of_a_cell = 8;  // along each axis, otherwise
 
 // The positions of each cell of one axis that are looked at, cell after cell.
@@ -56,7 +56,7 @@ MaskGrid mask_grid(const Variant& variant, const ParameterValues& values, const 
   grid.q_step = grid.k_step = (longest + most_cells - 1) / most_cells;
   grid.rows = (shape.q_len + grid.q_step - 1) / grid.q_step;
   grid.columns = (shape.kv_len + grid.k_step - 1) / grid.k_step;
-  grid.sampled = shape.q_len * shape.kv_len > most_pairs && grid.q_step > samples_of_a_cell;
+  grid.sampled = shape.q_len * shape.kv_len > most_judged_pairs && grid.q_step > samples_of_a_cell;
 
   const std::vector<int64_t> queries = looked_at(shape.q_len, grid.q_step, grid.sampled);
   const std::vector<int64_t> keys = looked_at(shape.kv_len, grid.k_step, grid.sampled);

@@ -14,7 +14,7 @@ namespace {
 
 namespace ir = Halide::Internal;
 
-constexpr int64_t most_pairs = int64_t{1} << 24;
+constexpr int64_t most_counted_pairs = int64_t{1} << 24;
 
 std::string name_of(const Expr& variable) { return variable.as<ir::Variable>()->name; }
 
@@ -115,7 +115,7 @@ class Counter {
     batches_ = depends("batch") ? shape.batch : 1;
     heads_ = depends("head") ? shape.heads : depends("kv_head") ? shape.kv_heads : 1;
     per_head_ = shape.batch * shape.heads / (batches_ * heads_);
-    counts_.has_best = batches_ * heads_ * shape.q_len * shape.kv_len <= most_pairs;
+    counts_.has_best = batches_ * heads_ * shape.q_len * shape.kv_len <= most_counted_pairs;
   }
 
   TileCounts run() {

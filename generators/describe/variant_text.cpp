@@ -139,12 +139,6 @@ const char* axis_name(Axis::Kind kind) {
   return "?";
 }
 
-// A bound as its author wrote it: 0.1, not the double nearest to the float.
-std::string bound_text(const Parameter& p, double bound) {
-  return p.type.is_float() ? fmt::format("{}", static_cast<float>(bound))
-                           : fmt::format("{}", static_cast<int64_t>(bound));
-}
-
 }  // namespace
 
 std::vector<Step> variant_steps(const Variant& variant) { return Steps(variant).all(); }
@@ -160,6 +154,11 @@ std::vector<std::string> formula_lines(const Variant& variant) {
 std::string type_text(const Parameter& p) {
   if (p.type.is_float()) return "float";
   return p.type == Halide::UInt(8) ? "bool" : "int";
+}
+
+std::string bound_text(const Parameter& p, double bound) {
+  return p.type.is_float() ? fmt::format("{}", static_cast<float>(bound))
+                           : fmt::format("{}", static_cast<int64_t>(bound));
 }
 
 std::string range_text(const Parameter& p) {

@@ -30,6 +30,8 @@ std::string parameter_text(const Parameter& parameter);
 std::string type_text(const Parameter& parameter);
 std::string range_text(const Parameter& scalar);
 std::string axes_text(const Parameter& table);
+// A bound as its author wrote it: 0.1, not the double nearest to the float.
+std::string bound_text(const Parameter& scalar, double bound);
 
 }  // namespace fovea
 

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "generators/describe/variant_text.h"
 #include "generators/emit/library_spec.h"
 
 namespace fovea {
@@ -19,13 +20,7 @@ std::string upper(std::string s) {
   return s;
 }
 
-// A bound as its author wrote it: 0.1, not the double nearest to the float.
-std::string bound_text(const Parameter& p, double bound) {
-  return p.type.is_float() ? fmt::format("{}", static_cast<float>(bound))
-                           : fmt::format("{}", bound);
-}
-
-std::string range_text(const Parameter& p) {
+std::string range_in_words(const Parameter& p) {
   const std::string low =
                         std::string(p.exclusive_minimum ? "> " : ">= ") + bound_text(p, p.minimum),
                     high = "<= " + bound_text(p, p.maximum);
@@ -43,7 +38,7 @@ std::string field_text(const Parameter& p) {
   std::string type, facts;
   if (p.kind == Parameter::Kind::Scalar) {
     type = p.type.is_float() ? "float" : "int32_t";
-    facts = range_text(p);
+    facts = range_in_words(p);
   } else {
     type = "fovea_table";
     std::string axes;

@@ -17,6 +17,7 @@
 #include "generators/describe/mask_picture.h"
 #include "generators/emit/files.h"
 #include "generators/tool/commands.h"
+#include "generators/tool/declared_variant.h"
 
 namespace fovea {
 namespace {
@@ -28,16 +29,6 @@ struct ShowArguments {
 };
 
 constexpr int64_t cells_on_a_terminal = 64, cells_of_a_picture = 256;
-
-const Variant& find_variant(const std::vector<Variant>& variants, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Variant& v : variants) {
-    if (v.name() == name) return v;
-    names.push_back(v.name());
-  }
-  throw std::invalid_argument(fmt::format("variant '{}' is not declared{}: allowed is {}", name,
-                                          suggestion(name, names), fmt::join(names, ", ")));
-}
 
 const TargetRow& find_row(const std::string& name) {
   if (const TargetRow* row = find_target(name)) return *row;
@@ -93,7 +84,7 @@ void write_picture(const std::filesystem::path& file, const Variant& v, const Ma
 
 void run_show(const ShowArguments& a) {
   const std::vector<Variant> variants = declared_variants();
-  const Variant& v = find_variant(variants, a.variant);
+  const Variant& v = declared_variant(variants, a.variant);
   const TargetRow& target = find_row(a.target);
   const ExampleShape shape = parse_call_shape(a.shape, default_call_shape);
   const ScalarValues scalars = parse_settings(v, a.settings);

@@ -24,6 +24,7 @@
 #include "generators/describe/call_shape.h"
 #include "generators/emit/library_spec.h"
 #include "generators/tool/commands.h"
+#include "generators/tool/declared_variant.h"
 #include "generators/tuner/compare_tuned.h"
 #include "generators/tuner/kernel_trials.h"
 #include "generators/tuner/static_trials.h"
@@ -105,16 +106,6 @@ class Progress {
   bool terminal_ = isatty(STDERR_FILENO) == 1;
 };
 
-const Variant& find_variant(const std::vector<Variant>& declared, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Variant& v : declared) {
-    if (v.name() == name) return v;
-    names.push_back(v.name());
-  }
-  throw std::invalid_argument(
-      fmt::format("--variant '{}': allowed is one of {}", name, fmt::join(names, ", ")));
-}
-
 std::vector<KernelSpec> asked_kernels(const TuneArguments& a,
                                       const std::vector<Variant>& declared) {
   LibraryRequest request;
@@ -139,7 +130,7 @@ void refuse_unknown_settings(const TuneArguments& a, const std::vector<KernelSpe
                              const std::vector<Variant>& declared) {
   for (const auto& [name, value] : bench::parse_settings(a.settings)) {
     const bool known = std::any_of(specs.begin(), specs.end(), [&](const KernelSpec& spec) {
-      return find_variant(declared, spec.variant).find_parameter(name) != nullptr;
+      return declared_variant(declared, spec.variant).find_parameter(name) != nullptr;
     });
     if (!known)
       throw std::invalid_argument(
@@ -186,7 +177,7 @@ TrialOptions trial_options(const TuneArguments& a) {
 
 TuneResult tune_kernel(const TuneArguments& a, const KernelSpec& spec,
                        const std::vector<Variant>& declared, const TuningEnvironment& environment) {
-  const Variant& variant = find_variant(declared, spec.variant);
+  const Variant& variant = declared_variant(declared, spec.variant);
   const bool is_static = a.cost == "static";
   const ScheduleSpace all = schedule_space(spec, variant);
   const ScheduleSpace space = is_static ? inner_loop_space(all) : all;
@@ -265,7 +256,7 @@ void run_tune(const TuneArguments& a) {
   const std::vector<KernelSpec> specs = asked_kernels(a, declared);
   if (a.space) {
     for (const KernelSpec& spec : specs)
-      print_space(spec, schedule_space(spec, find_variant(declared, spec.variant)));
+      print_space(spec, schedule_space(spec, declared_variant(declared, spec.variant)));
     return;
   }
   refuse_unknown_settings(a, specs, declared);
