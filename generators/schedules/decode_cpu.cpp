@@ -278,14 +278,18 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
                                           Element element, int d_qk, int d_v, CacheKind cache) {
   DecodeCpuSchedule s;
   s.lanes = target.vector_bytes / 4;
+  // On Arm nothing could be measured.
+  const bool is_x86 = std::string_view(target.architecture) == "x86";
   s.wide_rows = 4;
-  // Streams of keys begin in pages of memory of their own: nearer to each other, they were slower
-  // than a single one (docs/schedules.md). Few bits make rows short, and blocks long; but
-  // the last block of a cache is computed whole, however few keys it has.
-  constexpr int stream_bytes = 4096, most_streams = 8;
+  const bool reads_f32 = is_x86 && s.lanes >= 8 && element == Element::F32 && !is_quantised(cache);
   const int row_bytes = std::min(stored_size(d_qk, cache), stored_size(d_v, cache)) *
                         stored_type(element, cache).bytes();
-  s.key_block = 128;
+  // Corrections of the state and sums over places cost the same for a block of any length, but the
+  // last one is computed whole, however few keys it has. Few bits make rows short, and blocks long.
+  // Streams of keys begin in pages of memory of their own: nearer to each other, they were slower
+  // than a single one (docs/schedules.md).
+  constexpr int stream_bytes = 4096, most_streams = 8, most_bytes = 64 * 1024;
+  s.key_block = reads_f32 && 256 * row_bytes <= most_bytes ? 256 : 128;
   while (is_quantised(cache) && s.key_block < 512 &&
          s.key_block * row_bytes < most_streams * stream_bytes) {
     s.key_block *= 2;
@@ -295,18 +299,19 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
     s.key_streams *= 2;
   }
   // A chunk is read once for every tile of rows: it stays in the second-level cache.
-  constexpr int chunk_bytes = 256 * 1024;
+  const int chunk_bytes = (reads_f32 ? 512 : 256) * 1024;
   const int key_bytes =
       (stored_size(d_qk, cache) + stored_size(d_v, cache)) * stored_type(element, cache).bytes();
   s.chunk_blocks = std::clamp(chunk_bytes / (key_bytes * s.key_block), 1, 8);
-  // On Arm nothing could be measured.
-  const bool is_x86 = std::string_view(target.architecture) == "x86";
   s.prefetch_blocks = is_x86 ? 1 : 0;
   s.value_vectors = target.vector_registers >= 32 ? 16 : 8;
   // Sixteen registers are too few for more, and Arm's loops then multiply less evenly.
   s.feature_unroll = is_x86 && target.vector_registers >= 32 ? 4 : 2;
   s.dot_pairs = multiplies_bf16_pairs(target) && has_key_pairs(variant, element, d_qk, cache);
-  s.widest_rows = s.dot_pairs ? 8 : 0;
+  // Sixteen-bit numbers are widened once for every four rows and gain nothing from more. With 16
+  // registers the last bits of a row would depend on whether its tile has four rows or eight.
+  const bool wide_f32 = reads_f32 && target.vector_registers >= 32;
+  s.widest_rows = wide_f32 || (is_x86 && s.dot_pairs) ? 8 : 0;
   return s;
 }
 

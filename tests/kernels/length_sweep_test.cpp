@@ -5,7 +5,10 @@
 namespace fovea::test {
 namespace {
 
-constexpr int64_t longest_key_block = 128;
+int64_t key_block_of(const TestKernel& kernel) {
+  constexpr int64_t longest_of_prefill = 128;
+  return kernel.decodes() ? kernel.info().decode->key_block : longest_of_prefill;
+}
 
 // Small head dimensions make the reference quick; each of the two has a vector loop with a tail or
 // without one.
@@ -26,20 +29,20 @@ void check_lengths(const TestKernel& kernel, int64_t q_rows, int64_t kv_rows) {
 
 TEST_P(LengthSweep, EveryNumberOfKeys) {
   const int64_t rows = GetParam().info().block_rows;
-  for (int64_t kv = 0; kv <= 2 * longest_key_block + 1 && !HasFailure(); ++kv) {
+  for (int64_t kv = 0; kv <= 2 * key_block_of(GetParam()) + 1 && !HasFailure(); ++kv) {
     for (const int64_t q : {int64_t{1}, rows - 1, rows + 2}) check_lengths(GetParam(), q, kv);
   }
 }
 
 TEST_P(LengthSweep, EveryNumberOfQueries) {
   for (int64_t q = 1; q <= 2 * GetParam().info().block_rows + 1 && !HasFailure(); ++q) {
-    for (const int64_t kv : {1, 5, 63, 64, 65, 128, 130}) check_lengths(GetParam(), q, kv);
+    for (const int64_t kv : {1, 5, 63, 64, 65, 128, 130, 258}) check_lengths(GetParam(), q, kv);
   }
 }
 
 TEST_P(LengthSweep, EveryLengthInOneBatch) {
   const int64_t rows = GetParam().info().block_rows;
-  CallSetup setup = plain_setup(2 * rows + 1, longest_key_block + 1, 2);
+  CallSetup setup = plain_setup(2 * rows + 1, key_block_of(GetParam()) + 1, 2);
   setup.batch = setup.q_rows + 1;
   for (int64_t b = 0; b < setup.batch; ++b) {
     setup.q_len.push_back(static_cast<int32_t>(b));
