@@ -83,8 +83,9 @@ case "$kind" in
     "$build/consumer/after/bin/fovea" list >/dev/null || fail "the moved fovea command failed"
     ;;
   add_subdirectory)
-    # All of fovea is compiled once more, and nothing here depends on how well.
-    configure application "" -DFOVEA_SOURCE_DIR="$source" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0
+    # All of fovea is compiled once more, in a project that compiles several sources at a time; how well does not matter here.
+    configure application "" -DFOVEA_SOURCE_DIR="$source" -DCMAKE_UNITY_BUILD=ON \
+      -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0
     compile --target application
     run "$scratch/build/application"
     # Tests, benchmarks and install rules are for fovea on its own.
