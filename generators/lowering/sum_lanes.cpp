@@ -66,15 +66,16 @@ Expr SumLanes::visit(const ir::VectorReduce* op) {
   const int lanes = op->type.lanes();
   const auto* load = op->value.as<ir::Load>();
   const auto* ramp = load ? load->index.as<ir::Ramp>() : nullptr;
-  const bool square =
-      op->op == ir::VectorReduce::Add && op->type.element_of() == Halide::Float(32) &&
-      (lanes == 4 || lanes == 8 || lanes == 16) && op->value.type().lanes() == lanes * lanes;
-  if (!square || !ramp || !ir::is_const_one(ramp->stride) || !ramp->base.type().is_scalar() ||
+  const bool known_lanes = lanes == 4 || lanes == 8 || lanes == 16;
+  const int summands = op->value.type().lanes() / lanes;
+  if (op->op != ir::VectorReduce::Add || op->type.element_of() != Halide::Float(32) ||
+      !known_lanes || (summands != lanes && summands != quarter) || !ramp ||
+      !ir::is_const_one(ramp->stride) || !ramp->base.type().is_scalar() ||
       !ir::is_const_one(load->predicate)) {
     return ir::IRMutator::visit(op);
   }
   std::vector<Expr> vectors;
-  for (int i = 0; i < lanes; ++i) {
+  for (int i = 0; i < summands; ++i) {
     const Expr first = ir::simplify(ramp->base + ir::make_const(ramp->base.type(), i * lanes));
     vectors.push_back(ir::Load::make(op->type, load->name,
                                      ir::Ramp::make(first, ramp->stride, lanes), load->image,
@@ -86,6 +87,13 @@ Expr SumLanes::visit(const ir::VectorReduce* op) {
       in_pairs(vectors, [](const Expr& a, const Expr& b) { return fold(a, b, quarter, 1, true); });
   vectors =
       in_pairs(vectors, [](const Expr& a, const Expr& b) { return fold(a, b, quarter, 2, false); });
+  if (summands < lanes) {
+    // Quarters of the vectors were sums of their own.
+    std::vector<int> quarters_of_one;
+    for (int i = 0; i < lanes; ++i)
+      quarters_of_one.push_back(i % (lanes / quarter) * quarter + i / (lanes / quarter));
+    return ir::Shuffle::make({vectors[0]}, quarters_of_one);
+  }
   if (lanes == 16) {
     vectors = in_pairs(vectors,
                        [](const Expr& a, const Expr& b) { return fold(a, b, 16, quarter, false); });

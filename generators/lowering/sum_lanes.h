@@ -8,7 +8,8 @@
 
 namespace fovea {
 
-// n vectors of n floats, next to each other in memory, become one vector of their n sums. Generated
+// n vectors of n floats, next to each other in memory, become one vector of their n sums, or four
+// vectors of n floats one of the sums of their quarters of 128 bits. Generated
 // code takes even and odd lanes of pairs of vectors, four times over for 16: permutations across
 // the whole vector, which overwrite an operand that is needed once more. This pass adds within
 // quarters of a vector first and then quarters, as many shuffles, each a simple one of two

@@ -35,6 +35,9 @@ struct AttentionTiling {
   // end (0: rows are the lanes, and every product has one accumulator); divides the features of a
   // slice, or the pairs of them.
   int feature_lanes = 0;
+  // Decode: rows whose feature_lanes make one vector of products; divides block_rows. With several
+  // of them the same few features of a key are repeated for every row.
+  int product_rows = 1;
   int value_lanes = 0;  // features of v next to each other in the state; divides d_v
   int pair_keys = 0;    // keys that make, with the rows of the tile, a vector of pairs
   // Decode: keys that follow each other in the order of computation lie key_block / key_streams

@@ -66,6 +66,10 @@ QueryRows make_query_rows(const TileContext& c, RowChain& queries,
   } else {
     query.scaled = Func("query");
     query.scaled(qi, d) = row(d) * c.query_scale();
+    if (c.tiling.product_rows > 1) {
+      query.steps = Func("query_steps");
+      query.steps(lane, qi, step) = query.scaled(qi, step * c.tiling.feature_lanes + lane);
+    }
   }
   return query;
 }
@@ -231,8 +235,10 @@ class KeyBlockBuilder {
       s_.lane_sums(lane, pair, vector, block) +=
           rows.and_ahead(dot_pair(query.pairs(row, feature), stored), element, key, block);
     } else {
-      s_.lane_sums(lane, pair, vector, block) +=
-          query.scaled(row, feature) * row_entry(s_.keys, rows, feature, key);
+      const Expr factor = c_.tiling.product_rows > 1
+                              ? query.steps(lane, row, first / lanes + s_.features)
+                              : query.scaled(row, feature);
+      s_.lane_sums(lane, pair, vector, block) += factor * row_entry(s_.keys, rows, feature, key);
     }
     s_.pair_sums = func_("pair_sums");
     s_.pair_sums(pair, vector, block) = 0.0f;

@@ -18,6 +18,8 @@ namespace fovea {
 struct QueryRows {
   Halide::Func scaled;  // (qi, d): times the scale
   Halide::Func pairs;   // (qi, feature pair): not scaled, which would round once more
+  Halide::Func steps;   // (lane, qi, step): `scaled` by feature_lanes features; of tiles with
+                        // product_rows only
 };
 
 QueryRows make_query_rows(const TileContext& context, RowChain& queries,

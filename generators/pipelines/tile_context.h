@@ -21,7 +21,7 @@ inline constexpr float mask_score = -1e30f;
 namespace tile_vars {
 inline const Halide::Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"),
     in_chunk("in_chunk"), chunk("chunk"), k("k"), diagonal("diagonal"), lane("lane"), pair("pair"),
-    vector("vector");
+    vector("vector"), step("step");
 }
 
 // Where a row of the tile belongs: its query head, its row of the sequence, its position.

@@ -31,6 +31,8 @@ int largest_divisor_up_to(int extent, int limit) {
 
 // With rows as lanes: keys whose sums are in registers at once.
 constexpr int row_lane_keys = 8;
+// With lanes of several rows: features of each.
+constexpr int quarter_features = 4;
 
 struct PartScheduler {
   const DecodeCpuSchedule& s;
@@ -77,6 +79,9 @@ struct PartScheduler {
     row.compute_root().bound_extent(qi, rows).reorder(d, qi);
     if (!t.row_lanes) row.reorder_storage(d, qi);
     features_as_lanes(row, t.d_qk / (t.dot_pairs ? 2 : 1));
+    if (!query.steps.defined()) return;
+    Func steps = query.steps;
+    steps.compute_root().bound(lane, 0, t.feature_lanes).bound_extent(qi, rows).vectorize(lane);
   }
 
   void reduce_features(RowStep::Reduction& r) const {
@@ -150,6 +155,50 @@ struct PartScheduler {
         .unroll(lane)
         .unroll(j)
         .unroll(st.features.x, largest_divisor_up_to(steps, s.feature_unroll));
+  }
+
+  // Vectors of some features of some rows, by the same features of a key. A vector of pairs has few
+  // of them, so several run at once: as many sums as hide the time that an addition takes.
+  void schedule_products_of_some_rows(KeyBlockStage& st, const LoopLevel& level,
+                                      bool transformed) const {
+    const Var jo("jo"), jv("jv"), ji("ji"), pk("pk"), pr("pr");
+    const int sums_of_vector = t.feature_lanes * rows * keys / s.lanes;
+    const int vectors =
+        largest_divisor_up_to(s.key_block / keys, std::max(1, s.value_vectors / sums_of_vector));
+    st.score.compute_at(level).bound_extent(qi, rows).bound(j, 0, s.key_block);
+    st.score.split(j, jo, ji, keys).split(jo, jo, jv, vectors).reorder(qi, ji, jv, jo);
+    vectorize_pairs(st.score, ji);
+    st.score.unroll(jv);
+    st.pair_sums.compute_at(st.score, jv)
+        .bound(pair, 0, rows * keys)
+        .bound_extent(vector, 1)
+        .vectorize(pair);
+    Halide::Stage across = st.pair_sums.update();
+    across.reorder(st.lanes.x, pair).atomic().vectorize(st.lanes.x).vectorize(pair);
+    const LoopLevel level_of_tile(st.score, jo);
+    if (!transformed && !st.keys.steps.empty()) {
+      // A key is widened once, and then read a few features at a time.
+      Func row = st.keys.steps.back().row;
+      row.compute_at(level_of_tile).bound_extent(block, 1).bound_extent(j, vectors * keys);
+      features_as_lanes(row, t.d_qk);
+      row.unroll(d);
+    }
+    const auto across_rows = [&](Halide::Stage stage) {
+      stage.split(pair, pk, pr, t.product_rows).vectorize(lane).vectorize(pr).unroll(pk);
+      stage.unroll(vector);
+    };
+    Halide::Stage sums = st.lane_sums.update();
+    st.lane_sums.compute_at(level_of_tile)
+        .store_in(Halide::MemoryType::Register)
+        .bound(lane, 0, t.feature_lanes)
+        .bound(pair, 0, rows * keys)
+        .bound_extent(vector, vectors);
+    across_rows(st.lane_sums);
+    sums.reorder(lane, pair, vector, st.features.x);
+    across_rows(sums);
+    const int steps = static_cast<int>(*Halide::Internal::as_const_int(st.features.x.extent()));
+    const int unroll = largest_divisor_up_to(steps, s.feature_unroll);
+    if (unroll > 1) sums.unroll(st.features.x, unroll);
   }
 
   void schedule_scores(KeyBlockStage& st, const LoopLevel& level) const {
@@ -238,10 +287,13 @@ struct PartScheduler {
     const LoopLevel level(state, blocks);
     schedule_cached_block(st.cached, level, s.key_block, s.lanes);
     const bool cached = is_cache(t.cache);
-    schedule_key_rows(st.keys, level, t.d_qk, !cached && !variant.key_steps().empty());
+    const bool transformed_keys = !cached && !variant.key_steps().empty();
+    schedule_key_rows(st.keys, level, t.d_qk, transformed_keys);
     schedule_key_rows(st.values, level, t.d_v, !cached && !variant.value_steps().empty());
     if (t.row_lanes) {
       schedule_products_of_rows(st, level);
+    } else if (t.product_rows > 1) {
+      schedule_products_of_some_rows(st, level, transformed_keys);
     } else {
       schedule_scores(st, level);
     }
@@ -304,14 +356,14 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
       (stored_size(d_qk, cache) + stored_size(d_v, cache)) * stored_type(element, cache).bytes();
   s.chunk_blocks = std::clamp(chunk_bytes / (key_bytes * s.key_block), 1, 8);
   s.prefetch_blocks = is_x86 ? 1 : 0;
+  s.product_features = is_x86 ? quarter_features : s.lanes;
   s.value_vectors = target.vector_registers >= 32 ? 16 : 8;
   // Sixteen registers are too few for more, and Arm's loops then multiply less evenly.
   s.feature_unroll = is_x86 && target.vector_registers >= 32 ? 4 : 2;
   s.dot_pairs = multiplies_bf16_pairs(target) && has_key_pairs(variant, element, d_qk, cache);
-  // Sixteen-bit numbers are widened once for every four rows and gain nothing from more. With 16
-  // registers the last bits of a row would depend on whether its tile has four rows or eight.
-  const bool wide_f32 = reads_f32 && target.vector_registers >= 32;
-  s.widest_rows = wide_f32 || (is_x86 && s.dot_pairs) ? 8 : 0;
+  // With 16 registers the last bits of a row would depend on whether its tile has four rows or
+  // eight.
+  s.widest_rows = is_x86 && target.vector_registers >= 32 ? 8 : 0;
   return s;
 }
 
@@ -338,6 +390,9 @@ void check(const DecodeCpuSchedule& s) {
           fmt::format("a divisor of key_block = {}", s.key_block));
   require(s.prefetch_blocks >= 0 && s.prefetch_blocks <= 8, "prefetch_blocks", s.prefetch_blocks,
           "0 to 8");
+  require(s.product_features == s.lanes || s.product_features == quarter_features,
+          "product_features", s.product_features,
+          fmt::format("{} or lanes = {}", quarter_features, s.lanes));
   require(s.value_vectors >= 1 && s.value_vectors <= 32, "value_vectors", s.value_vectors,
           "1 to 32");
   require(s.feature_unroll >= 1 && s.feature_unroll <= 16, "feature_unroll", s.feature_unroll,
@@ -361,6 +416,12 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
   t.key_block = s.key_block;
   t.feature_lanes =
       largest_power_of_two(d_qk / variant.slice_count() / (s.dot_pairs ? 2 : 1), s.lanes);
+  const int product_rows = s.lanes / s.product_features;
+  if (product_rows > 1 && rows % product_rows == 0 && !s.dot_pairs &&
+      t.feature_lanes >= quarter_features) {
+    t.product_rows = product_rows;
+    t.feature_lanes = quarter_features;
+  }
   t.value_lanes = largest_power_of_two(d_v, s.lanes);
   t.feature_group = largest_divisor_up_to(d_v / t.value_lanes, most_vectors);
   t.row_lanes = s.dot_pairs && rows == s.widest_rows;

@@ -28,6 +28,9 @@ struct DecodeCpuSchedule {
   // How many key blocks ahead keys and values are asked for, into the second-level cache; 0: not
   // before they are read.
   int prefetch_blocks = 0;
+  // Features of a row next to each other in a vector of products of tiles of several rows: lanes
+  // (one row a vector), or 4 (those of lanes / 4 rows, by 4 features of a key).
+  int product_features = 0;
   int value_vectors = 0;   // vectors of features of one register tile of weights * values
   int feature_unroll = 0;  // steps of the feature loop between two branches
   bool dot_pairs = false;  // bf16 scores by the target's dot product of pairs, not widened

@@ -45,6 +45,7 @@ constexpr Field<DecodeCpuSchedule> decode_fields[] = {
     {"chunk_blocks", &DecodeCpuSchedule::chunk_blocks},
     {"key_streams", &DecodeCpuSchedule::key_streams},
     {"prefetch_blocks", &DecodeCpuSchedule::prefetch_blocks},
+    {"product_features", &DecodeCpuSchedule::product_features},
     {"value_vectors", &DecodeCpuSchedule::value_vectors},
     {"feature_unroll", &DecodeCpuSchedule::feature_unroll},
     {"dot_pairs", nullptr, &DecodeCpuSchedule::dot_pairs},

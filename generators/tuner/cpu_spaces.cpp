@@ -175,6 +175,11 @@ std::vector<SpaceParameter> decode_parameters(const Facts& f) {
       {"prefetch_blocks",
        "a block or two are in the second-level cache before they are read; more drive others out",
        [](const SpacePoint&) { return std::vector<int>{0, 1, 2}; }},
+      {"product_features",
+       "one row a vector, or four features of several rows, whose sums take fewer shuffles",
+       [=](const SpacePoint&) {
+         return f.lanes > 4 ? std::vector<int>{4, f.lanes} : std::vector<int>{f.lanes};
+       }},
       {"value_vectors", "accumulators of weights * values leave registers for their operands",
        [=](const SpacePoint&) {
          return chosen({2, 4, 8, 12, 16, 24},

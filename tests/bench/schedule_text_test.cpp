@@ -51,10 +51,10 @@ TEST(ScheduleText, RoundTripOfDecode) {
   DecodeCpuSchedule s;
   s.lanes = 1, s.wide_rows = 2, s.widest_rows = 9, s.key_block = 3, s.chunk_blocks = 4,
   s.key_streams = 7;
-  s.prefetch_blocks = 8, s.value_vectors = 5, s.feature_unroll = 6;
+  s.prefetch_blocks = 8, s.product_features = 10, s.value_vectors = 5, s.feature_unroll = 6;
   EXPECT_EQ(s.text(),
             "lanes=1 wide_rows=2 widest_rows=9 key_block=3 chunk_blocks=4 key_streams=7 "
-            "prefetch_blocks=8 value_vectors=5 feature_unroll=6 dot_pairs=0");
+            "prefetch_blocks=8 product_features=10 value_vectors=5 feature_unroll=6 dot_pairs=0");
   EXPECT_EQ(DecodeCpuSchedule().with(s.text()).text(), s.text());
 }
 
@@ -70,12 +70,12 @@ TEST(ScheduleText, TilesOfDecodeRise) {
 TEST(ScheduleText, RulesOfDecode) {
   DecodeCpuSchedule good;
   good.lanes = 8, good.wide_rows = 4, good.key_block = 128, good.chunk_blocks = 4;
-  good.value_vectors = 8, good.feature_unroll = 2;
+  good.product_features = 4, good.value_vectors = 8, good.feature_unroll = 2;
   check(good);
   for (const char* wrong :
        {"lanes=7", "wide_rows=3", "wide_rows=16", "widest_rows=4", "widest_rows=16",
         "key_block=100", "chunk_blocks=0", "key_streams=0", "key_streams=3", "prefetch_blocks=9",
-        "value_vectors=0", "feature_unroll=17"}) {
+        "product_features=2", "value_vectors=0", "feature_unroll=17"}) {
     const std::string text = wrong, name = text.substr(0, text.find('='));
     try {
       check(good.with(text));
