@@ -69,11 +69,13 @@ const Cpu kCpus[] = {
      CpuFamily::kINTEL_EMERALD_RAPIDS, kAvx512, kAvx512, kAvx512},
     {"granite_rapids", "GenuineIntel", 0x000a06d1, kSapphireRapids,
      CpuFamily::kINTEL_GRANITE_RAPIDS, kAvx512, kAvx512, kIntel},
+    {"sapphire_rapids_as_another_model", "GenuineIntel", 0x000a0678, kSapphireRapids,
+     CpuFamily::kINTEL_OTHER, kAvx512, kAvx512, kAvx512},
     {"an_intel_cpu_to_come", "GenuineIntel", 0x00400f10, kSapphireRapids, CpuFamily::kUnknown,
      kAvx512, kAvx512, kIntel},
     // Has bf16, but not all that the compiler may emit for the targets of other CPUs.
-    {"cooper_lake", "GenuineIntel", 0x0005065b, kCooperLake, CpuFamily::kUnknown, kAvx512, kAvx512,
-     kAvx512},
+    {"cooper_lake", "GenuineIntel", 0x0005065b, kCooperLake, CpuFamily::kINTEL_OTHER, kAvx512,
+     kAvx512, kAvx512},
     // Models of one vendor say nothing about another.
     {"another_vendor", "GenuineIntel", 0x00a10f11, kSapphireRapids, CpuFamily::kUnknown, kAvx512,
      kAvx512, kIntel},
