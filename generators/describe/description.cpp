@@ -77,7 +77,8 @@ Description describe(const Variant& variant, const TargetRow& target, const Pict
   d.parameters = described(variant, values);
   const int d_qk = static_cast<int>(shape.d_qk), d_v = static_cast<int>(shape.d_v);
   if (target.is_device()) {
-    const PrefillGpuSchedule schedule = default_prefill_gpu_schedule(variant, d_qk, d_v);
+    const PrefillGpuSchedule schedule =
+        default_prefill_gpu_schedule(variant, d_qk, d_v, CacheKind::None);
     d.status = tile_status(variant, schedule.block_rows(), schedule.key_block());
   } else {
     const PrefillCpuSchedule schedule =

@@ -185,6 +185,8 @@ size_t lower_grid(Compiled& compiled, Halide::Pipeline halide,
   FenceBarriers fence_barriers;
   SharedMemoryMeter meter;
   LookAt measure(meter);
+  WideOffsets wide_offsets;  // finds something only where there is a cache
+  halide.add_custom_lowering_pass(&wide_offsets, nullptr);
   halide.add_custom_lowering_pass(&block_conditions, nullptr);
   halide.add_custom_lowering_pass(&grid_items, nullptr);
   halide.add_custom_lowering_pass(&fence_barriers, nullptr);
@@ -208,19 +210,29 @@ void add_output_starts(GridItems::Starts& starts, const Halide::Func& grid,
   }
 }
 
+void add_cache_starts(GridItems::Starts& starts, const CacheInputs& cache) {
+  if (!is_cache(cache.kind)) return;
+  starts[cache.pages.name()] = cache.pages_start.name();
+  if (!is_quantised(cache.kind)) return;
+  starts[cache.k_scale.name()] = cache.k_scale_start.name();
+  starts[cache.v_scale.name()] = cache.v_scale_start.name();
+}
+
 Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
                        const PrefillGpuSchedule& schedule, const std::string& symbol,
                        const Halide::Target& target) {
   check(schedule, spec.d_v);
   const TileStatus status = tile_status(variant, schedule.block_rows(), schedule.key_block());
-  PrefillPipeline pipeline =
-      make_prefill(variant, tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v), status);
+  const AttentionTiling sizes =
+      tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v, cache_kind_of(spec.cache));
+  PrefillPipeline pipeline = make_prefill(variant, sizes, status);
   schedule_prefill(pipeline, schedule, target.has_feature(Halide::Target::CUDA));
   const PrefillInputs& in = pipeline.inputs;
   GridItems::Starts starts = {{in.q.name(), in.q_start.name()},
                               {in.k.name(), in.k_start.name()},
                               {in.v.name(), in.v_start.name()}};
   add_output_starts(starts, pipeline.grid, in.output_starts);
+  add_cache_starts(starts, in.cache);
   Compiled compiled;
   compiled.facts.shared_bytes = lower_grid(
       compiled, Halide::Pipeline(pipeline.outputs()), in.arguments(), symbol, target,
@@ -240,21 +252,24 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
   const Element element = element_of(spec.dtype);
   const int rows = schedule.block_rows();
   const TileStatus status = grid_part_status(variant, rows, schedule.key_block());
-  const AttentionTiling sizes = tiling(schedule, element, spec.d_qk, spec.d_v);
+  const AttentionTiling sizes =
+      tiling(schedule, element, spec.d_qk, spec.d_v, cache_kind_of(spec.cache));
   Compiled compiled;
   KernelFacts& facts = compiled.facts;
 
   GridPart part = make_grid_part(variant, sizes, status, schedule.chunk_blocks);
   schedule_grid_part(part, schedule, target.has_feature(Halide::Target::CUDA));
   const GridPartInputs& in = part.inputs;
+  GridItems::Starts part_starts = {{in.q.name(), in.q_start.name()},
+                                   {in.k.name(), in.k_start.name()},
+                                   {in.v.name(), in.v_start.name()},
+                                   {part.records.name(), in.records_start.name()}};
+  add_cache_starts(part_starts, in.cache);
   facts.shared_bytes = lower_grid(
       compiled, Halide::Pipeline({part.records}), in.arguments(), part_symbol(symbol, rows), target,
       block_loops(part),
       GridItems({{in.item.name()}, {in.kv_head.name()}, {in.batch.name(), in.sequence.name()}},
-                {{in.q.name(), in.q_start.name()},
-                 {in.k.name(), in.k_start.name()},
-                 {in.v.name(), in.v_start.name()},
-                 {part.records.name(), in.records_start.name()}}));
+                part_starts));
 
   const AttentionTiling of_finish = finish_tiling(schedule, element, spec.d_qk, spec.d_v);
   GridFinish finish = make_grid_finish(variant, of_finish, rows);
@@ -353,6 +368,30 @@ Compiled lower_append(const Variant& variant, const KernelSpec& spec,
   return compiled;
 }
 
+Compiled lower_append(const Variant& variant, const KernelSpec& spec,
+                      const AppendGpuSchedule& schedule, const std::string& symbol,
+                      const Halide::Target& target) {
+  check(schedule);
+  AppendGrid grid = make_append_grid(
+      variant, {element_of(spec.dtype), cache_kind_of(spec.cache), spec.d_qk, spec.d_v, 0});
+  schedule_append(grid, schedule);
+  const AppendGridInputs& in = grid.inputs;
+  GridItems::Starts starts = {{in.k_new.name(), in.k_new_start.name()},
+                              {in.v_new.name(), in.v_new_start.name()},
+                              {in.cache.pages.name(), in.cache.pages_start.name()}};
+  std::vector<Halide::Func> outputs;
+  for (size_t i = 0; i < grid.outputs.size(); ++i) {
+    outputs.push_back(grid.outputs[i].f);
+    starts[outputs.back().name()] = in.places[i].start.name();
+  }
+  Compiled compiled;
+  compiled.facts.shared_bytes = lower_grid(compiled, Halide::Pipeline(outputs), in.arguments(),
+                                           symbol, target, {}, GridItems({{}, {}, {}}, starts));
+  compiled.facts.threads = schedule.threads;
+  compiled.facts.block_rows = 1;
+  return compiled;
+}
+
 Compiled lower(const Variant& variant, const KernelSpec& spec, const KernelSchedule& schedule,
                const std::string& symbol, const Halide::Target& target) {
   if (const auto* prefill = std::get_if<PrefillCpuSchedule>(&schedule))
@@ -363,6 +402,8 @@ Compiled lower(const Variant& variant, const KernelSpec& spec, const KernelSched
     return lower_decode(variant, spec, *decode, symbol, target);
   if (const auto* decode = std::get_if<DecodeGpuSchedule>(&schedule))
     return lower_decode(variant, spec, *decode, symbol, target);
+  if (const auto* append = std::get_if<AppendGpuSchedule>(&schedule))
+    return lower_append(variant, spec, *append, symbol, target);
   return lower_append(variant, spec, std::get<AppendCpuSchedule>(schedule), symbol, target);
 }
 

@@ -26,10 +26,6 @@ constexpr int max_head_dim = 1024;
   throw std::invalid_argument(fmt::format("{} '{}': allowed is {}", field, value, allowed));
 }
 
-bool has(const std::vector<std::string>& values, const char* value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
 template <typename T>
 void refuse_duplicates(const std::string& field, std::vector<T> values, auto&& text) {
   std::sort(values.begin(), values.end());
@@ -106,6 +102,11 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
                                 const std::string& changes) {
   const Element element = element_of(spec.dtype);
   const CacheKind cache = cache_kind_of(spec.cache);
+  if (spec.pass == "append" && target.is_device()) {
+    const AppendGpuSchedule s = AppendGpuSchedule().with(changes);
+    check(s);
+    return s;
+  }
   if (spec.pass == "append") {
     const AppendCpuSchedule s = default_append_schedule(target).with(changes);
     check(s);
@@ -113,7 +114,7 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
   }
   if (spec.pass == "decode" && target.is_device()) {
     const DecodeGpuSchedule s =
-        default_decode_gpu_schedule(variant, spec.d_qk, spec.d_v).with(changes);
+        default_decode_gpu_schedule(variant, spec.d_qk, spec.d_v, cache).with(changes);
     check(s, spec.d_v);
     return s;
   }
@@ -127,7 +128,7 @@ KernelSchedule planned_schedule(const KernelSpec& spec, const Variant& variant,
   }
   if (target.is_device()) {
     const PrefillGpuSchedule s =
-        default_prefill_gpu_schedule(variant, spec.d_qk, spec.d_v).with(changes);
+        default_prefill_gpu_schedule(variant, spec.d_qk, spec.d_v, cache).with(changes);
     check(s, spec.d_v);
     return s;
   }
@@ -272,15 +273,6 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
   }
   plan.targets = choose_targets(request.targets, request.dtypes, request.architecture);
   refuse_duplicates("target", request.targets, as_is);
-  for (const TargetRow* target : plan.targets) {
-    if (!target->is_device()) continue;
-    if (!has(request.passes, "prefill") && !has(request.passes, "decode"))
-      refuse("pass", fmt::format("{}", fmt::join(request.passes, ", ")),
-             fmt::format("prefill or decode, those that target {} has", target->name));
-    if (!has(request.caches, "none"))
-      refuse("cache", fmt::format("{}", fmt::join(request.caches, ", ")),
-             fmt::format("none, the one that target {} has", target->name));
-  }
   std::vector<std::pair<int, int>> dims;
   for (const std::string& text : request.head_dims) dims.push_back(parse_head_dims(text));
   refuse_duplicates("head dimension", dims,
@@ -310,7 +302,6 @@ LibraryPlan plan_library(const LibraryRequest& request, std::vector<Variant> dec
             if (pass == "append" && cache == "none") continue;
             for (const TargetRow* target : plan.targets) {
               if (!target->is_for(dtype)) continue;
-              if (target->is_device() && (pass == "append" || cache != "none")) continue;
               PlannedKernel k;
               k.spec = {pass, plan.variants[i].name(), dtype, d_qk, d_v, target->name, cache};
               k.variant = i;

@@ -60,7 +60,7 @@ ir::Stmt GridItems::visit(const ir::For* op) {
   if (follows_grid_(op->min) || follows_grid_(op->extent))
     throw std::logic_error(fmt::format("the extent of the grid in {} differs in it", op->name));
   // Halide may append "$1" to the axis, where a name like it was taken when it chose one.
-  const std::string axis_of_loop = op->name.substr(0, op->name.find('$'));
+  const std::string axis_of_loop = op->name.substr(0, op->name.find('$', op->name.rfind('.')));
   const Expr index = ir::Variable::make(Halide::Int(32), op->name);
   bool is_known = false;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {

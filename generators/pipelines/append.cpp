@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "generators/pipelines/tile_context.h"
 
 namespace fovea {
@@ -15,20 +13,6 @@ namespace ir = Halide::Internal;
 using namespace tile_vars;
 using Halide::Expr;
 using Halide::Func;
-using Halide::RDom;
-
-constexpr int32_t infinity_bits = 0x7f800000;
-constexpr uint16_t f16_infinity = 0x7c00, f16_nan = 0x7e00;
-
-// The smallest f16 that is not below a number that is not negative: no element of the group is then
-// beyond the largest number of its type. Too large for f16: NaN.
-Expr f16_from_above(const Expr& value) {
-  const Expr nearest = Halide::reinterpret(Halide::UInt(16), narrow(value, Element::F16));
-  const Expr below = widen(Halide::reinterpret(Halide::Float(16), nearest)) < value;
-  const Expr bits =
-      nearest + Halide::select(below, Halide::cast<uint16_t>(1), Halide::cast<uint16_t>(0));
-  return Halide::select(bits >= f16_infinity, f16_nan, bits);
-}
 
 class AppendBuilder {
  public:
@@ -75,55 +59,22 @@ class AppendBuilder {
 
   AppendedRows rows_(const std::string& name, const std::vector<Expr>& transforms,
                      const Halide::ImageParam& in, int size, const Expr& shift) const {
-    AppendedRows r;
-    r.size = size;
+    const NewRows rows{transforms,
+                       binder_(),
+                       [&](std::vector<Expr> at) { return in(at[0], at[1]); },
+                       {qi},
+                       size,
+                       t_.element,
+                       t_.cache,
+                       false,
+                       shift,
+                       p_.inputs.has_scales};
+    AppendedRows r = make_appended_rows(name, rows);
     r.stored = Func(name);
-    r.steps = make_row_chain(name + "s", transforms, {{d, qi}, 0, size}, binder_(),
-                             [&](std::vector<Expr> at) { return widen(in(at[0], at[1])); });
-    const bool transformed = !r.steps.steps.empty();
-    const auto number = [&](const Expr& feature) -> Expr {
-      return transformed ? Expr(r.steps.steps.back().row(feature, qi)) : widen(in(feature, qi));
-    };
-    if (!is_quantised(t_.cache)) {
-      // What is not transformed keeps its bits.
-      r.stored(d, qi) = transformed ? narrow(number(d), t_.element) : Expr(in(d, qi));
-      return r;
-    }
-    const int most_groups = std::max(1, size / scale_unit);
-    const auto group_of = [&](const Expr& feature) {
-      return Halide::unsafe_promise_clamped((feature / scale_unit) >> shift, 0, most_groups - 1);
-    };
-    // Magnitudes are ordered as their bits are, NaN above infinity.
-    r.features = RDom(0, size, name + "_features");
-    r.features.where(group_of(r.features) == group);
-    r.largest = Func(name + "_largest");
-    r.largest(group, qi) = 0;
-    r.largest(group, qi) = Halide::max(
-        r.largest(group, qi), Halide::reinterpret<int32_t>(number(r.features)) & 0x7fffffff);
-    const Expr bits = r.largest(group, qi);
-    const Expr exact =
-        Halide::strict_float(Halide::reinterpret<float>(bits) / largest_number(t_.cache));
-    const Expr rounded = Halide::select(bits >= infinity_bits, f16_nan, f16_from_above(exact));
-    const Expr half = Halide::select(p_.inputs.has_scales != 0, rounded,
-                                     Halide::cast<uint16_t>(0x3c00));  // 1
-    r.scale = Func(name + "_scale_of_group");
-    r.scale(group, qi) = widen(Halide::reinterpret(Halide::Float(16), half));
-    r.stored_scale = Func(name + "_scale");
-    r.stored_scale(group, qi) = narrow(r.scale(group, qi), Element::F16);
-
-    const Expr scale = r.scale(group_of(d), qi);
-    // Of a group without a scale nothing is asked of its numbers.
-    const Expr none =
-        (Halide::reinterpret<int32_t>(scale) & 0x7fffffff) == 0 || has_nan_bits(scale);
-    const Expr divided = Halide::strict_float(number(d) / Halide::select(none, 1.0f, scale));
-    r.quantised = Func(name + "_quantised");
-    r.quantised(d, qi) = quantise(t_.cache, Halide::select(none, 0.0f, divided));
-    if (t_.cache == CacheKind::Int4) {
-      const Expr first = d / int4_distance * (2 * int4_distance) + d % int4_distance;
-      r.stored(d, qi) = r.quantised(first, qi) |
-                        (r.quantised(first + int4_distance, qi) << Halide::cast<uint8_t>(4));
-    } else {
-      r.stored(d, qi) = r.quantised(d, qi);
+    r.stored(d, qi) = stored_element(r, rows, {d, qi});
+    if (is_quantised(t_.cache)) {
+      r.stored_scale = Func(name + "_scale");
+      r.stored_scale(group, qi) = stored_scale(r, rows, {group, qi});
     }
     return r;
   }

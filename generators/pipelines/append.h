@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "generators/pipelines/cache_kind.h"
+#include "generators/pipelines/appended_rows.h"
 #include "generators/pipelines/kernel_inputs.h"
-#include "generators/pipelines/row_chain.h"
 
 namespace fovea {
 
@@ -33,18 +32,6 @@ struct AppendInputs {
   std::vector<Halide::Parameter> parameters;  // Variant::cached_parameters()
 
   std::vector<Halide::Argument> arguments() const;
-};
-
-// Keys or values on their way into the cache.
-struct AppendedRows {
-  int size = 0;    // features
-  RowChain steps;  // (d, qi): through the variant's transforms
-  // Of a quantised cache: the bits of the largest magnitude of a group, its scale in f32, and what
-  // is stored for each number (four bits of Int4 are still apart).
-  Halide::Func largest, scale, quantised;  // (group, qi), (group, qi), (d, qi)
-  Halide::RDom features;
-  Halide::Func stored;        // (d, qi), of Int4 (byte, qi)
-  Halide::Func stored_scale;  // (group, qi), f16; undefined unless quantised
 };
 
 struct AppendPipeline {

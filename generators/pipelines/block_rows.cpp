@@ -49,7 +49,13 @@ bool BlockRows::is_narrow() const {
 Expr BlockRows::offset_(const Halide::ImageParam& in, const Func& offsets, const Expr& key,
                         const Expr& block_index) const {
   if (offsets.defined()) return offsets(place_in_block(c_, key), block_index);
-  return offset_of(in, c_.inputs.cache.place_of(key_row(c_, block_index, key, clamped_)));
+  if (cached_.places.defined()) {
+    const Halide::FuncRef place = cached_.places(key, block_index);
+    return offset_of(in, {place[0], place[1]}, c_.kv_head());
+  }
+  return offset_of(
+      in, c_.inputs.cache.place_of(key_row(c_, block_index, key, clamped_), c_.inputs.batch),
+      c_.kv_head());
 }
 
 Expr BlockRows::stored_(const Expr& feature, const Expr& key, const Expr& block_index) const {

@@ -20,27 +20,38 @@ struct KeyPlace {
   Halide::Expr slot, page;  // slot of the page
 };
 
-// Rows of a cache, or their scales: (feature, 0, slot, page). Their offsets are computed apart and
-// in 64 bits, once for a key: dimension 1 takes them, its stride is 1 (lowering/wide_offsets.h).
-Halide::ImageParam make_slots(const Halide::Type& type, const std::string& name);
-Halide::Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place);
+// Rows of a cache, or their scales: (feature, 0, slot, page), of a grid (feature, 0, slot, page, KV
+// head). Their offsets are computed apart and in 64 bits: dimension 1 takes them, its stride is 1
+// (lowering/wide_offsets.h).
+Halide::ImageParam make_slots(const Halide::Type& type, const std::string& name, bool grid);
+// kv_head: of a grid; else k and v are those of one.
+Halide::Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place,
+                       const Halide::Expr& kv_head);
 Halide::Expr slot_entry(const Halide::ImageParam& slots, const Halide::Expr& feature,
                         const Halide::Expr& offset);
 
 // The arguments between scale and the parameters, in the order of registry.h.
 struct CacheInputs {
   CacheKind kind = CacheKind::None;
-  Halide::ImageParam pages;
+  bool grid = false;
+  Halide::ImageParam pages;  // (page of the sequence), of a grid (page of the sequence, sequence)
   Halide::Param<int> page_shift, ring_sinks, ring_begin, ring_slot, ring_end;
   Halide::ImageParam k_scale, v_scale;
   Halide::Param<int> k_group_shift, v_group_shift;
+  // Of a grid: pages of the pool, 0: none, sequences lie where pages would; the elements at which
+  // table and scales begin.
+  Halide::Param<int> pool_pages;
+  Halide::Param<int64_t> pages_start, k_scale_start, v_scale_start;
 
-  KeyPlace place_of(const Halide::Expr& key) const;
+  // sequence: of a grid, for pages are those of one sequence otherwise.
+  KeyPlace place_of(const Halide::Expr& key, const Halide::Expr& sequence) const;
   // Whether `unit` keys from a multiple of it on always lie in neighbouring slots of one page; then
   // a key is in this slot of this page.
   Halide::Expr is_straight(int unit) const;
   Halide::Expr slot_in_page(const Halide::Expr& slot) const;
-  Halide::Expr page_of(const Halide::Expr& slot) const;
+  Halide::Expr page_of(const Halide::Expr& slot, const Halide::Expr& sequence) const;
+  // Of a grid: whether the entry for a key's slot is a page of the pool.
+  Halide::Expr has_page(const Halide::Expr& key, const Halide::Expr& sequence) const;
 
   // Of a quantised cache: whether a value row has a single scale. (An equation, so that the number
   // is known where it holds.)
@@ -53,9 +64,14 @@ struct CacheInputs {
   Halide::Expr holds_any(const Halide::Expr& first, const Halide::Expr& end) const;
 
   void append_to(std::vector<Halide::Argument>& arguments) const;
+  void append_places_to(std::vector<Halide::Argument>& arguments) const;  // without scales
+
+ private:
+  Halide::Expr slot_of_(const Halide::Expr& key) const;
+  Halide::Expr entry_(const Halide::Expr& slot, const Halide::Expr& sequence) const;
 };
 
-CacheInputs make_cache_inputs(CacheKind kind);
+CacheInputs make_cache_inputs(CacheKind kind, bool grid);
 
 }  // namespace fovea
 

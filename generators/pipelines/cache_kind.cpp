@@ -16,7 +16,7 @@ using Halide::select;
 
 constexpr int32_t nan_bits = 0x7fc00000, infinity_bits = 0x7f800000;
 
-Expr f16_of_bits(const Expr& bits) { return widen(reinterpret(Halide::Float(16), bits)); }
+Expr f16_of_bits(const Expr& bits) { return widen(bits, Element::F16); }
 
 // The exponent of E4M3 moved into that of f16 is too small by 8 (number_factor); subnormal numbers
 // come out right as well, being subnormal there.

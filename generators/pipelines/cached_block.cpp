@@ -30,11 +30,13 @@ KeyOffsets make_offsets(const TileContext& c, const std::string& name, bool clam
   // The page of the first of `unit` keys is that of all of them. Where it is not, a ring may have
   // no such slot.
   const Expr first = Halide::select(cache.is_straight(unit), key_of(j / unit * unit), 0);
-  offsets.f(j, block) = offset_of(slots, {cache.slot_in_page(key_of(j)), cache.page_of(first)});
+  const Expr sequence = c.inputs.batch, head = c.kv_head();
+  offsets.f(j, block) =
+      offset_of(slots, {cache.slot_in_page(key_of(j)), cache.page_of(first, sequence)}, head);
   offsets.scattered = RDom(0, c.tiling.key_block, name + "_scattered");
   offsets.scattered.where(!cache.is_straight(unit));
   const Expr& r = offsets.scattered.x;
-  offsets.f(r, block) = offset_of(slots, cache.place_of(key_of(r)));
+  offsets.f(r, block) = offset_of(slots, cache.place_of(key_of(r), sequence), head);
   return offsets;
 }
 
@@ -58,8 +60,18 @@ CachedRows make_rows(const TileContext& c, const std::string& name, bool clamped
 
 CachedBlock make_cached_block(const TileContext& c, const std::string& name, bool clamped) {
   if (!is_cache(c.tiling.cache)) return {};
+  if (c.tiling.grid) {
+    CachedBlock cached;
+    const Expr key = block * c.tiling.key_block + j;
+    const KeyPlace place = c.inputs.cache.place_of(
+        clamped ? Halide::min(key, c.inputs.kv_len - 1) : key, c.inputs.batch);
+    cached.places = Func("places_" + name);
+    cached.places(j, block) = {place.slot, place.page};
+    return cached;
+  }
   return {make_rows(c, "key_" + name, clamped, false),
-          make_rows(c, "value_" + name, clamped, true)};
+          make_rows(c, "value_" + name, clamped, true),
+          {}};
 }
 
 Expr scale_group(const TileContext& c, bool of_values, const Expr& feature) {
@@ -74,8 +86,8 @@ Expr scale_group(const TileContext& c, bool of_values, const Expr& feature) {
 Expr scale_entry(const TileContext& c, bool of_values, const Expr& group_index,
                  const Expr& offset) {
   const CacheInputs& cache = c.inputs.cache;
-  const Expr scale =
-      widen(slot_entry(of_values ? cache.v_scale : cache.k_scale, group_index, offset));
+  const Expr scale = widen(
+      slot_entry(of_values ? cache.v_scale : cache.k_scale, group_index, offset), Element::F16);
   const float factor = number_factor(cache.kind);
   return factor == 1.0f ? scale : scale * factor;
 }

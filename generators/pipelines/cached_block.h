@@ -30,7 +30,10 @@ struct CachedRows {
 };
 
 struct CachedBlock {
-  CachedRows keys, values;  // undefined without a cache
+  CachedRows keys, values;  // undefined without a cache, and of a grid
+  // Of a grid, (key of the block, block): the slot and the page, from which threads make the
+  // offsets of keys, values and scales. Offsets would take four times the shared memory.
+  Halide::Func places;
   bool is_defined() const { return keys.rows.f.defined(); }
 };
 

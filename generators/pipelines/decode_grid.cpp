@@ -30,7 +30,7 @@ class GridPartContext : public TileContext {
       : TileContext(v, t, s, in, {v.score_chain(), {}}),
         in_(in),
         first_row_(in.item / in.chunks * t.block_rows),
-        first_block_(in.item % in.chunks * chunk_blocks),
+        first_block_(chunk_(in) * chunk_blocks),
         chunk_blocks_(chunk_blocks) {
     row_entries = bounds_of_rows(*this, last_row());
   }
@@ -73,6 +73,12 @@ class GridPartContext : public TileContext {
   std::vector<EntryBounds> row_entries;
 
  private:
+  Expr chunk_(const GridPartInputs& in) const {
+    const Expr chunk = in.item % in.chunks;
+    if (!is_cache(tiling.cache)) return chunk;
+    return chunk + Halide::select(chunk < in.chunks_before_gap, 0, in.gap_chunks);
+  }
+
   const GridPartInputs& in_;
   Expr first_row_, first_block_;
   int chunk_blocks_;
@@ -102,7 +108,8 @@ class GridFinishContext : public TileContext {
 GridPartInputs make_part_inputs(const Variant& variant, const AttentionTiling& tiling) {
   return {make_kernel_inputs(variant, tiling, 4), Halide::Param<int>("item"),
           Halide::Param<int>("heads_per_kv"),     Halide::Param<int>("chunks"),
-          Halide::Param<int>("sequence"),         Halide::Param<int64_t>("query_start"),
+          Halide::Param<int>("sequence"),         Halide::Param<int>("chunks_before_gap"),
+          Halide::Param<int>("gap_chunks"),       Halide::Param<int64_t>("query_start"),
           Halide::Param<int64_t>("key_start"),    Halide::Param<int64_t>("value_start"),
           Halide::Param<int64_t>("records_start")};
 }
@@ -196,6 +203,8 @@ std::vector<Halide::Argument> GridPartInputs::arguments() const {
   std::vector<Halide::Argument> all = {
       q,      k,     v,        q_start,  k_start, v_start, item, kv_head, heads_per_kv,
       chunks, batch, sequence, q_offset, q_len,   kv_len,  scale};
+  if (is_cache(cache.kind)) all.insert(all.end(), {chunks_before_gap, gap_chunks});
+  cache.append_to(all);
   append_parameters(parameters, all);
   all.push_back(records_start);
   return all;

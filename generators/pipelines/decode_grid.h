@@ -21,6 +21,9 @@ namespace fovea {
 struct GridPartInputs : KernelInputs {
   Halide::Param<int> item;  // item, KV head, batch and sequence are those of the first block
   Halide::Param<int> heads_per_kv, chunks, sequence;
+  // Of a cache: so many chunks, then a gap of so many of which a ring has given up all keys, then
+  // the others.
+  Halide::Param<int> chunks_before_gap, gap_chunks;
   Halide::Param<int64_t> q_start, k_start, v_start, records_start;
 
   std::vector<Halide::Argument> arguments() const;

@@ -37,9 +37,10 @@ std::vector<Halide::Parameter> make_parameters(const Variant& variant,
 KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& tiling,
                                 int q_dimensions) {
   const Halide::Type type = tiling.grid ? bits_type(tiling.element) : stored_type(tiling.element);
-  const Halide::Type key_type = tiling.grid ? type : stored_type(tiling.element, tiling.cache);
+  const Halide::Type key_type =
+      is_quantised(tiling.cache) ? stored_type(tiling.element, tiling.cache) : type;
   const auto rows = [&](const char* name) {
-    return is_cache(tiling.cache) ? make_slots(key_type, name)
+    return is_cache(tiling.cache) ? make_slots(key_type, name, tiling.grid)
                                   : Halide::ImageParam(key_type, tiling.grid ? 4 : 2, name);
   };
   KernelInputs in{Halide::ImageParam(type, q_dimensions, "query_in"),
@@ -51,7 +52,7 @@ KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& t
                   Halide::Param<int>("batch"),
                   Halide::Param<int>("kv_head"),
                   Halide::Param<float>("scale"),
-                  make_cache_inputs(tiling.cache),
+                  make_cache_inputs(tiling.cache, tiling.grid),
                   make_parameters(variant)};
   for (Halide::ImageParam* p : {&in.q, &in.k, &in.v}) {
     const int features = p == &in.v ? tiling.d_v : tiling.d_qk;

@@ -30,7 +30,7 @@ struct KernelInputs {
 };
 
 // q has its features in dimension 0 and any rows in the others; k and v are (feature, row), or with
-// a cache (feature, 0, slot, page). Of a grid all are (feature, row, head, sequence).
+// a cache as make_slots has them. Of a grid all others are (feature, row, head, sequence).
 KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& tiling,
                                 int q_dimensions);
 

@@ -28,14 +28,15 @@ PrefillGpuSchedule finish_threads() {
 
 }  // namespace
 
-DecodeGpuSchedule default_decode_gpu_schedule(const Variant& variant, int d_qk, int d_v) {
+DecodeGpuSchedule default_decode_gpu_schedule(const Variant& variant, int d_qk, int d_v,
+                                              CacheKind cache) {
   constexpr GridTileShape shapes[] = {{4, 2, 16, 2, true, true},   {4, 2, 16, 1, true, true},
                                       {4, 2, 8, 2, true, true},    {4, 2, 8, 2, true, false},
                                       {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
                                       {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
   constexpr int chunk_keys = 256;
   DecodeGpuSchedule s;
-  static_cast<PrefillGpuSchedule&>(s) = first_that_fits(shapes, variant, d_qk, d_v);
+  static_cast<PrefillGpuSchedule&>(s) = first_that_fits(shapes, variant, d_qk, d_v, cache);
   // Threads along x have groups of features of the values: as many groups as threads.
   while (s.feature_group > 1 && s.feature_group % 2 == 0 && d_v / s.feature_group < s.key_threads)
     s.feature_group /= 2;
@@ -51,7 +52,7 @@ void check(const DecodeGpuSchedule& s, int d_v) {
 }
 
 AttentionTiling finish_tiling(const DecodeGpuSchedule& s, Element element, int d_qk, int d_v) {
-  AttentionTiling t = tiling(s, element, d_qk, d_v);
+  AttentionTiling t = tiling(s, element, d_qk, d_v, CacheKind::None);
   t.block_rows = t.item_rows = 1;
   return t;
 }

@@ -20,7 +20,8 @@ struct DecodeGpuSchedule : PrefillGpuSchedule {
   DecodeGpuSchedule with(const std::string& text) const;
 };
 
-DecodeGpuSchedule default_decode_gpu_schedule(const Variant& variant, int d_qk, int d_v);
+DecodeGpuSchedule default_decode_gpu_schedule(const Variant& variant, int d_qk, int d_v,
+                                              CacheKind cache);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
 void check(const DecodeGpuSchedule& schedule, int d_v);

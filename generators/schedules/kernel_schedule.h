@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "generators/schedules/append_cpu.h"
+#include "generators/schedules/append_gpu.h"
 #include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/decode_gpu.h"
 #include "generators/schedules/prefill_cpu.h"
@@ -15,7 +16,7 @@
 namespace fovea {
 
 using KernelSchedule = std::variant<PrefillCpuSchedule, DecodeCpuSchedule, AppendCpuSchedule,
-                                    PrefillGpuSchedule, DecodeGpuSchedule>;
+                                    PrefillGpuSchedule, DecodeGpuSchedule, AppendGpuSchedule>;
 
 inline std::string text_of(const KernelSchedule& schedule) {
   return std::visit([](const auto& s) { return s.text(); }, schedule);

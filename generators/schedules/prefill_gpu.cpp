@@ -155,6 +155,10 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
 void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSchedule& p,
                     const AttentionTiling& t, int slices, bool whole_blocks, bool vector_state) {
   const auto [level, of_thread] = schedule_block_loop(state, update, s.loop, p, vector_state);
+  if (Func places = s.cached.places; places.defined()) {
+    places.bound(j, 0, p.key_block()).bound_extent(block, 1);
+    share(places, level, {j}, p);
+  }
   share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding(p));
   share_key_rows(s.values, level, p, t.d_v, p.stage_values, 0);
   for (Func f : s.diagonals) {
@@ -249,7 +253,7 @@ void require_rule(bool holds, const char* name, int value, const std::string& ru
 }  // namespace
 
 PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const Variant& variant,
-                                   int d_qk, int d_v) {
+                                   int d_qk, int d_v, CacheKind cache) {
   PrefillGpuSchedule s;
   s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
   const auto bytes = [&] {
@@ -264,7 +268,9 @@ PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const 
                         (1 + variant.slice_count()) *
                             (std::max(key_rows, rows * keys) + std::max(value_rows, rows * keys)) +
                         8 * (rows + keys);
-    return 4 * numbers + 1024 + small_arrays(variant, 4 * value_rows);
+    // Slots and pages, of both kinds of blocks.
+    const int places = is_cache(cache) ? 2 * 8 * keys * variant.slice_count() : 0;
+    return 4 * numbers + places + 1024 + small_arrays(variant, 4 * value_rows);
   };
   for (const GridTileShape& shape : shapes) {
     s.row_threads = shape.row_threads;
@@ -278,13 +284,14 @@ PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const 
   return s;
 }
 
-PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v) {
+PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v,
+                                                CacheKind cache) {
   constexpr GridTileShape shapes[] = {{8, 4, 8, 4, true, true},    {8, 4, 8, 3, true, true},
                                       {4, 4, 8, 4, true, true},    {4, 4, 8, 2, true, true},
                                       {4, 4, 8, 2, true, false},   {4, 4, 8, 2, false, false},
                                       {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
                                       {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
-  return first_that_fits(shapes, variant, d_qk, d_v);
+  return first_that_fits(shapes, variant, d_qk, d_v, cache);
 }
 
 void check(const PrefillGpuSchedule& s, int d_v) {
@@ -298,7 +305,8 @@ void check(const PrefillGpuSchedule& s, int d_v) {
                fmt::format("1 to 16 and a divisor of d_v = {}", d_v));
 }
 
-AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, int d_v) {
+AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, int d_v,
+                       CacheKind cache) {
   AttentionTiling t;
   t.element = element;
   t.d_qk = d_qk;
@@ -306,6 +314,7 @@ AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, i
   t.block_rows = t.item_rows = s.block_rows();
   t.key_block = s.key_block();
   t.feature_group = s.feature_group;
+  t.cache = cache;
   t.grid = true;
   return t;
 }

@@ -39,14 +39,16 @@ struct GridTileShape {
 };
 // The schedule of the first shape whose tiles have room in shared memory; else of the last one.
 PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const Variant& variant,
-                                   int d_qk, int d_v);
+                                   int d_qk, int d_v, CacheKind cache);
 
-PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v);
+PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v,
+                                                CacheKind cache);
 
 // Throws std::invalid_argument naming the parameter, its value and the rule.
 void check(const PrefillGpuSchedule& schedule, int d_v);
 
-AttentionTiling tiling(const PrefillGpuSchedule& schedule, Element element, int d_qk, int d_v);
+AttentionTiling tiling(const PrefillGpuSchedule& schedule, Element element, int d_qk, int d_v,
+                       CacheKind cache);
 
 // Applies the schedule. The pipeline must have been made with tiling(schedule, …). With
 // `vector_state` a thread reads and writes the state of its rows at once: in PTX, not in OpenCL C,

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "generators/schedules/append_cpu.h"
+#include "generators/schedules/append_gpu.h"
 #include "generators/schedules/decode_cpu.h"
 #include "generators/schedules/decode_gpu.h"
 #include "generators/schedules/prefill_cpu.h"
@@ -75,6 +76,10 @@ constexpr Field<DecodeGpuSchedule> decode_gpu_fields[] = {
     {"stage_keys", nullptr, &DecodeGpuSchedule::stage_keys},
     {"stage_values", nullptr, &DecodeGpuSchedule::stage_values},
     {"chunk_blocks", &DecodeGpuSchedule::chunk_blocks},
+};
+
+constexpr Field<AppendGpuSchedule> append_gpu_fields[] = {
+    {"threads", &AppendGpuSchedule::threads},
 };
 
 template <typename Schedule>
@@ -166,6 +171,14 @@ std::string DecodeGpuSchedule::text() const {
 
 DecodeGpuSchedule DecodeGpuSchedule::with(const std::string& text) const {
   return changed_by<DecodeGpuSchedule>(*this, decode_gpu_fields, text);
+}
+
+std::string AppendGpuSchedule::text() const {
+  return text_of<AppendGpuSchedule>(*this, append_gpu_fields);
+}
+
+AppendGpuSchedule AppendGpuSchedule::with(const std::string& text) const {
+  return changed_by<AppendGpuSchedule>(*this, append_gpu_fields, text);
 }
 
 }  // namespace fovea

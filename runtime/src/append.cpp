@@ -2,6 +2,7 @@
 #include "append.h"
 
 #include "arguments.h"
+#include "gpu/device_append.h"
 #include "workers.h"
 
 namespace fovea::detail {
@@ -189,11 +190,16 @@ fovea_status run_append(const fovea_library_info* library, int32_t variant,
   Append append = {};
   status = check_append(*library, variant, call, &capabilities, &append);
   if (status != FOVEA_OK) return status;
-  status = check_parameters(append.problem, outputs_of(append), params);
+  const bool on_device = append.problem.request.device != FOVEA_DEVICE_CPU;
+  if (on_device) status = check_device_append(append);
+  if (status != FOVEA_OK) return status;
+  const Outputs outputs = append.problem.has_opencl_memory() ? Outputs() : outputs_of(append);
+  status = check_parameters(append.problem, outputs, params);
   if (status != FOVEA_OK || append.problem.nothing_to_do) return status;
   const int32_t kernel = select_kernel(*library, append.problem.request, capabilities);
   if (kernel == kNoKernel)
     return fail_without_kernel(*library, append.problem.request, capabilities);
+  if (on_device) return append_on_device(append, library->kernels[kernel], params);
   return write(append, library->kernels[kernel], params, default_threads);
 }
 

@@ -11,9 +11,6 @@ namespace {
 alignas(64) constexpr unsigned char kNothing[64] = {};
 uint8_t* nothing() { return const_cast<uint8_t*>(kNothing); }
 
-// log2 of the features that memory is counted in. Of what they divide, all is a multiple of them.
-int features_shift(const fovea_tensor& tensor) { return tensor.dtype == FOVEA_I4 ? 1 : 0; }
-
 // Strides of axes with one element mean nothing and may be anything: index 0 times a stride is 0.
 // All other products have been checked to fit.
 uint8_t* row_address(const fovea_tensor& tensor, Place place, int64_t head, int64_t first_row) {

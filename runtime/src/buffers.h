@@ -20,6 +20,9 @@ using TableBuffer = Buffer<4>;
 
 HalideType halide_type(fovea_dtype dtype);
 
+// log2 of the features that memory is counted in. Of what they divide, all is a multiple of them.
+inline int features_shift(const fovea_tensor& tensor) { return tensor.dtype == FOVEA_I4 ? 1 : 0; }
+
 // Rows [first_row, first_row + rows) of one head of the sequence at `place` as a buffer of
 // (feature, row).
 void fill_rows(RowBuffer* rows_buffer, const fovea_tensor& tensor, Place place, int64_t head,

@@ -127,6 +127,20 @@ fovea_status check_slots(const Append& append) {
   return FOVEA_OK;
 }
 
+// Objects of an OpenCL device begin with their tensors, so two tensors share memory exactly if they
+// are one object.
+fovea_status check_objects(Fields& fields) {
+  for (const Field& output : fields) {
+    for (const Field& other : fields) {
+      if (!output.rules.is_output || &output == &other) continue;
+      if (output.tensor->data == nullptr || output.tensor->data != other.tensor->data) continue;
+      return fail(FOVEA_INVALID_ARGUMENT, "%s.data = %p: is %s.data as well", output.name,
+                  output.tensor->data, other.name);
+    }
+  }
+  return FOVEA_OK;
+}
+
 fovea_status check_memory(Append* append) {
   const fovea_append& call = append->call;
   const fovea_cache& cache = append->problem.cache;
@@ -144,7 +158,7 @@ fovea_status check_memory(Append* append) {
     const fovea_status status = check_alone(field);
     if (status != FOVEA_OK) return status;
   }
-  return check_overlaps(fields);
+  return append->problem.has_opencl_memory() ? check_objects(fields) : check_overlaps(fields);
 }
 
 }  // namespace
@@ -157,7 +171,7 @@ fovea_status check_append(const fovea_library_info& library, int32_t variant,
   fovea_status status = complete("append", given, kFirstAppendSize, sizeof(fovea_append), &call);
   if (status == FOVEA_OK) status = check_exec(library, call.exec, capabilities, &problem.exec);
   if (status == FOVEA_OK)
-    status = check_device(library, problem.exec, nullptr, capabilities, &problem.request);
+    status = check_device(library, problem.exec, call.k_new.data, capabilities, &problem.request);
   if (status == FOVEA_OK && call.cache != nullptr) {
     status = complete("cache", call.cache, kFirstCacheSize, sizeof(fovea_cache), &problem.cache);
   }

@@ -201,8 +201,15 @@ fovea_status check_cache(Problem* problem) {
 fovea_status check_block_table(const Problem& problem, int64_t b, int64_t first_slot,
                                int64_t end_slot) {
   if (first_slot >= end_slot) return FOVEA_OK;
-  const int32_t* row = problem.cache.block_table + b * problem.cache.block_table_stride;
   const int64_t pages = problem.call.k.extent[0];
+  if (problem.has_device_memory()) {
+    if (pages > 0) return FOVEA_OK;
+    return fail(FOVEA_INVALID_ARGUMENT,
+                "k.extent[0] = 0 pages: allowed: 1 or more, sequence %" PRId64 " uses %" PRId64
+                " slots",
+                b, end_slot - first_slot);
+  }
+  const int32_t* row = problem.cache.block_table + b * problem.cache.block_table_stride;
   for (int64_t j = first_slot >> problem.page_shift; j << problem.page_shift < end_slot; ++j) {
     if (row[j] >= 0 && row[j] < pages) continue;
     return fail(FOVEA_INVALID_ARGUMENT,

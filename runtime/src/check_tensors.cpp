@@ -104,15 +104,18 @@ fovea_status check_shapes(const Problem& problem) {
 
 // Objects of an OpenCL device begin with their tensors, so two tensors share memory exactly if they
 // are one object.
-fovea_status check_objects(const fovea_call& call) {
+fovea_status check_objects(const fovea_call& call, const fovea_cache& cache) {
   const struct {
     const char* name;
     const void* data;
-  } inputs[] = {{"k", call.k.data}, {"v", call.v.data}};
+  } inputs[] = {{"k.data", call.k.data},
+                {"v.data", call.v.data},
+                {"cache.k_scale.data", cache.k_scale.data},
+                {"cache.v_scale.data", cache.v_scale.data},
+                {"cache.block_table", cache.block_table}};
   for (const auto& input : inputs) {
     if (call.out.data == nullptr || call.out.data != input.data) continue;
-    return fail(FOVEA_INVALID_ARGUMENT, "out.data = %p: is %s.data as well", call.out.data,
-                input.name);
+    return fail(FOVEA_INVALID_ARGUMENT, "out.data = %p: is %s as well", call.out.data, input.name);
   }
   return FOVEA_OK;
 }
@@ -186,7 +189,8 @@ fovea_status check_tensors(Problem* problem) {
   problem->nothing_to_do = no_rows || (problem->d_v == 0 && !wants_extra);
   status = check_shapes(*problem);
   if (status != FOVEA_OK) return status;
-  return problem->has_opencl_memory() ? check_objects(call) : check_overlaps(fields);
+  return problem->has_opencl_memory() ? check_objects(call, problem->cache)
+                                      : check_overlaps(fields);
 }
 
 }  // namespace fovea::detail

@@ -31,6 +31,10 @@ struct Problem {
   bool has_opencl_memory() const {
     return request.device == FOVEA_DEVICE_OPENCL && exec.host_tensors == 0;
   }
+  // Arrays that the host cannot read: tensors, tables of the variant, the block table.
+  bool has_device_memory() const {
+    return request.device != FOVEA_DEVICE_CPU && exec.host_tensors == 0;
+  }
   bool is_ragged() const { return ragged.cu_q != nullptr; }
   bool has_cache() const { return request.cache != FOVEA_CACHE_NONE; }
   bool has_pages() const { return cache.block_table != nullptr; }
@@ -94,7 +98,8 @@ fovea_status check_offsets(const char* name, const int32_t* cu, int64_t batch, i
                            const char* rows_name, int64_t* longest);
 // The sequences of a ragged call; sets batch, q_rows and, without a cache, kv_rows.
 fovea_status check_sequences(Problem* problem);
-// The entries of some slots of sequence b; of the slots that kv_len says are used.
+// The entries of some slots of sequence b; of the slots that kv_len says are used. In memory of a
+// device nothing but whether there is any page at all.
 fovea_status check_block_table(const Problem& problem, int64_t b, int64_t first_slot,
                                int64_t end_slot);
 fovea_status check_block_table(const Problem& problem);

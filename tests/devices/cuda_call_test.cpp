@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "fovea_device_cache.h"
 #include "fovea_device_kinds.h"
 #include "tests/devices/fake_cuda.h"
 
@@ -423,6 +424,98 @@ TEST_F(CudaDecode, CopiesTakeTheRecordsWithTheTensors) {
   EXPECT_EQ(fake->allocations, 1 + 4 + 1);  // the page, the tensors, the records
   EXPECT_EQ(fake->copies, 1 + 4 + 1);       // the page; q, k, v, out; out back
   EXPECT_EQ(fake->live_allocations, 1);
+}
+
+// A call of two sequences of one row over pages of 8 slots, which fit five of them each.
+class CudaCache : public CudaCall {
+ protected:
+  void SetUp() override {
+    use_driver();
+    place_on_device(2, 1, 1, 1);
+    const auto pool = [&] {
+      uint64_t address = 0;
+      EXPECT_EQ(allocate(&address, 12 * 8 * 64 * 4), 0);
+      return fovea_tensor{
+          reinterpret_cast<void*>(address), FOVEA_F32, {12, 1, 8, 64}, {512, 512, 64, 1}};
+    };
+    call.k = pool();
+    call.v = pool();
+    uint64_t table = 0;
+    ASSERT_EQ(allocate(&table, sizeof(entries)), 0);
+    cache.size = sizeof(cache);
+    cache.block_table = reinterpret_cast<const int32_t*>(table);
+    cache.block_table_columns = cache.block_table_stride = 5;
+    call.cache = &cache;
+    call.kv_len = kv_len;
+    fake->allocations = fake->live_allocations = 0;
+  }
+  fovea_status run_cached() { return fovea_device_cache_causal(&call, nullptr); }
+
+  fovea_cache cache = {};
+  int32_t kv_len[2] = {37, 21};
+  const int32_t entries[10] = {3, 0, 7, 11, 5, 12, -1, 100, 9, 4};
+};
+
+TEST_F(CudaCache, BlockTablesAreMemoryOfTheDeviceWhoseNumbersAreNotLookedAt) {
+  ASSERT_EQ(run_cached(), FOVEA_OK) << fovea_last_message();
+  EXPECT_EQ(fake->launches, 2);  // lengths differ
+  EXPECT_EQ(fake->copies, 1);    // of the page
+  cache.block_table = entries;
+  EXPECT_EQ(run_cached(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("cache.block_table = "));
+  EXPECT_THAT(fovea_last_message(), HasSubstr("memory of the host"));
+}
+
+TEST_F(CudaCache, BlockTablesOfTheHostAreLookedAt) {
+  exec.host_tensors = 1;
+  cache.block_table = entries;
+  EXPECT_EQ(run_cached(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("cache.block_table[1][0] = 12: allowed: 0 to 11"));
+  EXPECT_EQ(fake->launches, 0);
+}
+
+TEST_F(CudaCache, APoolWithoutPagesHoldsNoKeys) {
+  call.k.extent[0] = call.v.extent[0] = 0;
+  EXPECT_EQ(run_cached(), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("k.extent[0] = 0 pages: allowed: 1 or more"));
+  kv_len[0] = kv_len[1] = 0;
+  EXPECT_EQ(run_cached(), FOVEA_OK) << fovea_last_message();
+}
+
+// What a ring has given up is neither launched nor given records.
+TEST_F(CudaCache, DecodeOfALongRingIsAsLargeAsTheRing) {
+  cache.ring_sinks = 4;
+  cache.ring_window = 32;
+  kv_len[0] = kv_len[1] = 1000000000;
+  call.workspace_size = fovea_device_cache_causal_workspace(&call);
+  EXPECT_GT(call.workspace_size, 0u);
+  EXPECT_LT(call.workspace_size, 40000u);
+  uint64_t memory = 0;
+  ASSERT_EQ(allocate(&memory, call.workspace_size), 0);
+  call.workspace = reinterpret_cast<void*>(memory);
+  ASSERT_EQ(run_cached(), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 2);  // chunks, then rows
+  EXPECT_GE(fake->launch[0].blocks[0], 2u);
+  EXPECT_LE(fake->launch[0].blocks[0], 3u);
+}
+
+TEST_F(CudaCache, TokensAreAppendedInALaunchForKeysAndOneForValues) {
+  fovea_append append = {};
+  append.size = sizeof(append);
+  append.k_new = append.v_new = call.q;
+  append.k = call.k;
+  append.v = call.v;
+  append.kv_len = kv_len;
+  append.cache = &cache;
+  append.exec = &exec;
+  kv_len[1] = kv_len[0];
+  ASSERT_EQ(fovea_device_cache_causal_append(&append, nullptr), FOVEA_OK) << fovea_last_message();
+  ASSERT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->launch[0].blocks[2], 2u);
+  EXPECT_EQ(fake->waits, 1);  // for the page
+  cache.block_table = entries;
+  EXPECT_EQ(fovea_device_cache_causal_append(&append, nullptr), FOVEA_INVALID_ARGUMENT);
+  EXPECT_THAT(fovea_last_message(), HasSubstr("cache.block_table = "));
 }
 
 }  // namespace

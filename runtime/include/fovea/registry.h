@@ -150,7 +150,16 @@ typedef struct fovea_target_info {
  * Key i below ring_sinks has slot i, another one t = ring_slot + i - ring_begin, or t less
  * (ring_end - ring_sinks) if t >= ring_end. Dimension 1 has stride 1 and any extent: kernels put
  * offsets there, in 64 bits. Strides of slots and pages are any int32; of scales that are not there
- * (8-bit floats) they are 0, over a single 1. Keys from ring_sinks to ring_begin - 1 are hidden. */
+ * (8-bit floats) they are 0, over a single 1. Keys from ring_sinks to ring_begin - 1 are hidden.
+ *
+ * On a device k, v and their scales are of all KV heads and sequences:
+ *    [features or bytes, 1, page_size, pages or without pages sequences, KV heads], 16-bit elements
+ *    as uint16
+ * and pages is int32 [n, sequences], by `batch`, whose numbers kernels clamp into the pool. After
+ * ring_end come
+ *    pool_pages int32, without pages 0: a sequence then lies where a page would
+ *    pages_start int64, the element of the memory at which `pages` begins
+ * and after v_group_shift k_scale_start int64 and v_scale_start. */
 /* An append kernel takes
  *    0  user context, void*: the fovea_scratch of this worker
  *    1  k_new [d_qk, rows]
@@ -207,6 +216,8 @@ typedef struct fovea_target_info {
  *    9  heads_per_kv int32
  *   10  chunks int32
  *   11  batch, 12  sequence, 13  q_offset, 14  q_len, 15  kv_len, 16  scale, as of prefill
+ *   of a kernel with a cache: chunks_before_gap int32, gap_chunks int32: chunk i is chunk
+ *        i + gap_chunks of the keys from chunks_before_gap on, those between are given up by a ring
  *   then every parameter in declaration order
  *   then int64 the float at which the records begin
  *   then records [record_lanes * record_slots * record_groups, rows of the tile, items, heads,

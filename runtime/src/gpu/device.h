@@ -68,12 +68,18 @@ struct DeviceCall {
   void* device;     // cl_device_id
   bool is_current;  // CUDA: the context was the thread's own
   void* program;    // CUmodule, cl_program: of the kernel that is running
-  // One page of the context: zeros that empty tables read, then a place for what nobody wants.
+  // One page of the context: zeros that empty tables read, the scale of caches that have none, then
+  // a place for what nobody wants.
   DeviceMemory page;
   fovea_status status;  // of the first failure inside a kernel
 };
 constexpr size_t kDevicePageBytes = 4096;
-constexpr int64_t kUnwantedStart = kDevicePageBytes / 2;  // bytes
+constexpr int64_t kOneStart = kDevicePageBytes / 4;  // bytes; 0x3c00, 1 in f16
+constexpr int64_t kUnwantedStart = kDevicePageBytes / 2;
+struct DevicePage {
+  unsigned char bytes[kDevicePageBytes] = {};
+  constexpr DevicePage() { bytes[kOneStart + 1] = 0x3c; }
+};
 
 // Programs and pages of all contexts, by the address of the source and the context. Found without
 // waiting for anybody; made under a lock.

@@ -6,15 +6,42 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// The chunks of the keys of a sequence: all of them, but for those of which a ring has given up
+// every key.
+struct ChunksOfKeys {
+  int64_t before_gap, gap, count;
+
+  ChunksOfKeys(const Problem& problem, const fovea_kernel_info& kernel, int64_t keys) {
+    const int64_t chunk = int64_t{kernel.decode->key_block} * kernel.decode->chunk_blocks;
+    const Ring ring = ring_of(problem.cache, static_cast<int32_t>(keys));
+    before_gap = ceil_div(ring.sinks, chunk);
+    gap = ring.begin / chunk - before_gap;
+    if (gap < 0) gap = 0;
+    count = ceil_div(keys, chunk) - gap;
+  }
+};
+
+// The most that a sequence of at most so many keys has.
+int64_t most_chunks(const Problem& problem, const fovea_kernel_info& kernel, int64_t keys) {
+  const int64_t chunk = int64_t{kernel.decode->key_block} * kernel.decode->chunk_blocks;
+  const int64_t all = ceil_div(keys, chunk);
+  if (!problem.has_ring()) return all;
+  // A window may begin and end inside a chunk.
+  const int64_t held =
+      ceil_div(problem.cache.ring_sinks, chunk) + problem.cache.ring_window / chunk + 2;
+  return held < all ? held : all;
+}
+
 // The records of one KV head: of each row of its tiles, for every chunk, so many numbers.
 struct Records {
   int64_t numbers, tiles, chunks;
 
-  Records(const Problem& problem, const fovea_kernel_info& kernel, int64_t rows, int64_t keys)
+  Records(const Problem& problem, const fovea_kernel_info& kernel, int64_t rows,
+          int64_t chunk_count)
       : numbers(int64_t{kernel.decode->record_lanes} * kernel.decode->record_slots *
                 kernel.decode->record_groups),
         tiles(ceil_div(problem.q_heads / problem.kv_heads * rows, kernel.block_rows)),
-        chunks(ceil_div(keys, int64_t{kernel.decode->key_block} * kernel.decode->chunk_blocks)) {}
+        chunks(chunk_count) {}
 
   int64_t items() const { return tiles * chunks; }
   // Of a KV head, or of all KV heads of a sequence: kernels step over them in 32 bits. False if
@@ -43,10 +70,11 @@ void fill_records(Buffer<5>* b, const Placed& placed, const Records& records,
 }
 
 // Chunks of some KV heads.
-int launch_part(const DeviceWork& work, const Run& run, const Records& records, int64_t first_head,
-                int64_t heads) {
+int launch_part(const DeviceWork& work, const Run& run, const Records& records,
+                const ChunksOfKeys& of_keys, int64_t first_head, int64_t heads) {
   const Problem& problem = *work.problem;
   RunInputs in(work, run.first);
+  RunCache cache(work, keys_of(problem, run.first));
   RunScalars s(problem, run.first);
   Buffer<5> out;
   fill_records(&out, work.records, records, *work.decode, heads, problem.kv_heads, run.count);
@@ -54,12 +82,20 @@ int launch_part(const DeviceWork& work, const Run& run, const Records& records, 
   int32_t item = 0;
   auto kv_head = static_cast<int32_t>(first_head);
   auto chunks = static_cast<int32_t>(records.chunks);
+  auto before_gap = static_cast<int32_t>(of_keys.before_gap);
+  auto gap = static_cast<int32_t>(of_keys.gap);
   void* context = work.call;
   void* list[kMostArguments] = {
       &context,    &in.q.buffer, &in.k.buffer, &in.v.buffer,    &in.q_start, &in.k_start,
       &in.v_start, &item,        &kv_head,     &s.heads_per_kv, &chunks,     &s.batch,
       &s.sequence, &s.q_offset,  &s.q_len,     &s.kv_len,       &s.scale};
-  int count = add_parameters(work, list, 17);
+  int count = 17;
+  if (problem.has_cache()) {
+    list[count++] = &before_gap;
+    list[count++] = &gap;
+  }
+  count = cache.add(problem, list, count);
+  count = add_parameters(work, list, count);
   list[count++] = &records_start;
   list[count++] = &out.buffer;
   return work.decode->decode->parts[0].run(list);
@@ -95,7 +131,7 @@ fovea_status plan_device_decode(const Problem& problem, const fovea_kernel_info&
                                 size_t* bytes) {
   *bytes = 0;
   const auto raise = [&](int64_t rows, int64_t keys, int64_t sequences) {
-    const Records records(problem, kernel, rows, keys);
+    const Records records(problem, kernel, rows, most_chunks(problem, kernel, keys));
     int64_t needed = 0;
     if (!records.floats(kernel, problem.kv_heads, &needed) ||
         __builtin_mul_overflow(needed, sequences * int64_t{sizeof(float)}, &needed))
@@ -121,14 +157,15 @@ fovea_status plan_device_decode(const Problem& problem, const fovea_kernel_info&
 fovea_status launch_decode(DeviceWork* work, const Run& run) {
   const Problem& problem = *work->problem;
   const DeviceDriver& driver = *work->call->driver;
-  const Records records(problem, *work->decode, rows_of(problem, run.first),
-                        keys_of(problem, run.first));
+  const ChunksOfKeys of_keys(problem, *work->decode, keys_of(problem, run.first));
+  const Records records(problem, *work->decode, rows_of(problem, run.first), of_keys.count);
   // The records of the run before have been read.
   fovea_status status = driver.order(work->call);
   for (int64_t h = 0; status == FOVEA_OK && records.chunks > 0 && h < problem.kv_heads;
        h += kMostBlocks) {
     const int64_t left = problem.kv_heads - h;
-    const int code = launch_part(*work, run, records, h, left < kMostBlocks ? left : kMostBlocks);
+    const int code =
+        launch_part(*work, run, records, of_keys, h, left < kMostBlocks ? left : kMostBlocks);
     status = status_of(*work, *work->decode, code);
   }
   if (status == FOVEA_OK) status = driver.order(work->call);

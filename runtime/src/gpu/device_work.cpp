@@ -5,21 +5,23 @@ namespace fovea::detail {
 namespace {
 
 // (feature, row, head, sequence), with these extents in the last three.
-void fill_tensor(Buffer<4>* b, const fovea_tensor& tensor, const Placed& placed, int64_t rows,
+template <int rank>
+void fill_tensor(Buffer<rank>* b, const fovea_tensor& tensor, const Placed& placed, int64_t rows,
                  int64_t heads, int64_t sequences) {
   const auto features = static_cast<int32_t>(tensor.extent[3]);
   b->dimensions[0] = {0, features, 1, 0};
   b->dimensions[1] = {0, static_cast<int32_t>(rows), stride_of(tensor, 2), 0};
   b->dimensions[2] = {0, static_cast<int32_t>(heads), stride_of(tensor, 1), 0};
   b->dimensions[3] = {0, static_cast<int32_t>(sequences), stride_of(tensor, 0), 0};
-  describe_buffer(b, placed, device_type(tensor.dtype));
+  describe_buffer(b, placed, device_type(tensor.dtype), 4);
 }
 
 }  // namespace
 
 HalideType device_type(fovea_dtype dtype) {
   // 16-bit elements travel as integers.
-  return dtype == FOVEA_F32 ? HalideType{kHalideFloat, 32, 1} : HalideType{kHalideUInt, 16, 1};
+  return dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? HalideType{kHalideUInt, 16, 1}
+                                                   : halide_type(dtype);
 }
 
 RunInputs::RunInputs(const DeviceWork& work, int64_t b) {
@@ -27,9 +29,16 @@ RunInputs::RunInputs(const DeviceWork& work, int64_t b) {
   const fovea_call& call = problem.call;
   const Place keys = place_of_keys(problem, b);
   q_start = work.q.start + place_of_rows(problem, b).row * stride_of(call.q, 2);
+  fill_tensor(&q, call.q, work.q, rows_of(problem, b), problem.q_heads, problem.batch);
+  if (problem.has_cache()) {
+    k_start = work.k.start;
+    v_start = work.v.start;
+    fill_slots(&k, call.k, work.k);
+    fill_slots(&v, call.v, work.v);
+    return;
+  }
   k_start = work.k.start + keys.row * stride_of(call.k, 2);
   v_start = work.v.start + keys.row * stride_of(call.v, 2);
-  fill_tensor(&q, call.q, work.q, rows_of(problem, b), problem.q_heads, problem.batch);
   fill_tensor(&k, call.k, work.k, keys_of(problem, b), problem.kv_heads, problem.batch);
   fill_tensor(&v, call.v, work.v, keys_of(problem, b), problem.kv_heads, problem.batch);
 }

@@ -33,7 +33,8 @@ struct DeviceWork {
   DeviceCall* call;
   Parameters parameters;
   Placed q, k, v, out, extra[kExtraOutputCount];
-  Placed records;  // of decode: of one run at a time
+  Placed pages, k_scale, v_scale;  // of a cache
+  Placed records;                  // of decode: of one run at a time
 };
 
 inline int32_t stride_of(const fovea_tensor& tensor, int axis) {
@@ -43,20 +44,39 @@ inline int32_t stride_of(const fovea_tensor& tensor, int axis) {
 HalideType device_type(fovea_dtype dtype);
 
 template <int rank>
-void describe_buffer(Buffer<rank>* b, const Placed& placed, HalideType type) {
+void describe_buffer(Buffer<rank>* b, const Placed& placed, HalideType type,
+                     int32_t dimensions = rank) {
   b->buffer = {placed.memory, fovea_opencl_device_interface(),
                nullptr,       kDeviceDirty,
-               type,          rank,
+               type,          dimensions,
                b->dimensions, nullptr};
 }
 
 // What every kernel that reads q, k and v is told of a run.
 struct RunInputs {
-  Buffer<4> q, k, v;
+  Buffer<4> q;
+  Buffer<5> k, v;
   int64_t q_start, k_start, v_start;
 
   RunInputs(const DeviceWork& work, int64_t b);
 };
+
+// And those with a cache, besides.
+struct RunCache {
+  Buffer<2> pages;
+  Ring ring;
+  int32_t page_shift, pool_pages;
+  Buffer<5> k_scale, v_scale;
+  int32_t k_group_shift, v_group_shift;
+  int64_t pages_start, k_scale_start, v_scale_start;
+
+  // With so many keys. Nothing is filled where the call has no cache.
+  RunCache(const DeviceWork& work, int32_t kv_len);
+  int add(const Problem& problem, void** list, int count);
+  int add_places(void** list, int count);  // without scales
+};
+// (feature or two, 0, slot, page or sequence, KV head)
+void fill_slots(Buffer<5>* b, const fovea_tensor& tensor, const Placed& placed);
 struct RunScalars {
   int32_t heads_per_kv, batch, sequence, q_offset, q_len, kv_len;
   float scale;

@@ -189,10 +189,10 @@ fovea_status find_page(DeviceCall* call) {
   const fovea_status status = programs.find_or_make(
       nullptr, call->context,
       [call](LoadedProgram* made) {
-        static const unsigned char zeros[kDevicePageBytes] = {};
+        static constexpr DevicePage contents;
         fovea_status done = allocate(call, kDevicePageBytes, &made->page);
         if (done != FOVEA_OK) return done;
-        done = copy_in(call, made->page, zeros, kDevicePageBytes);
+        done = copy_in(call, made->page, contents.bytes, kDevicePageBytes);
         if (done != FOVEA_OK) {
           release(call, made->page);
           return done;

@@ -189,6 +189,8 @@ TEST_P(AppendedTokens, ComeInAnyPortions) {
       exec.size = sizeof(exec);
       exec.threads = threads;
       exec.target = GetParam().target().name;
+      exec.device = tokens.exec.device;
+      exec.host_tensors = tokens.exec.host_tensors;
       append.exec = &exec;
       for (int32_t from = 0; from < 150; from += portion) {
         std::vector<int32_t> begin(2), count(2);
