@@ -123,7 +123,9 @@ typedef struct fovea_cache {
   uint32_t size; /* sizeof(fovea_cache) */
   /* [B, block_table_columns], NULL: no pages. page_size, k.extent[2], must then be a power of two.
    * Entries of used slots are 0 to pages - 1; others are not looked at. Sequences may share pages.
-   */
+   * On a device it is its memory, as the tensors are, and entries are not checked: a sequence with
+   * others gets an unspecified result, made of what lies in the pool, and nothing is appended to
+   * slots that they name. */
   const int32_t* block_table;
   int64_t block_table_columns;
   int64_t block_table_stride; /* entries from one sequence to the next */
@@ -179,12 +181,14 @@ typedef struct fovea_exec {
    * the call itself and scalar parameters stay with the host, and are read before the call returns.
    * A call on a device only queues its work: it copies nothing, waits for nothing and allocates
    * nothing, but loads the driver and compiles the kernel when they are first needed. Decode needs
-   * a workspace, which is memory of the device as well, and must stay until the work is done. No
-   * kernel of a device has caches or returns probabilities. */
+   * a workspace, which is memory of the device as well, and must stay until the work is done. The
+   * block table and the scales of a cache are memory of the device, too. No kernel of a device
+   * returns probabilities. */
   fovea_device device;
   /* On a device, not 0: tensors and tables are memory of the host. The call takes memory of the
    * device for all of them, and for what decode needs, copies in, computes, copies out, and waits.
-   * stream and workspace may be NULL. */
+   * stream and workspace may be NULL. Of a cache with pages the whole pool is copied, by an append
+   * back as well: nobody else may write to it meanwhile. */
   int32_t host_tensors;
 } fovea_exec;
 
@@ -251,7 +255,9 @@ typedef struct fovea_call {
  * are written. Of tokens that a ring gives up before the call ends nothing is written. Tables over
  * query heads, positions or rows may have any extent, also 0; those over keys reach to the last new
  * one. Of exec the call looks at threads, target, parallel_for, pool and allocator; memory is taken
- * from the allocator only if the variant transforms rows or the cache is quantised. */
+ * from the allocator only if the variant transforms rows or the cache is quantised. On a device
+ * (exec.device, stream, host_tensors as of calls) the append only queues its work: k_new and v_new,
+ * the cache and its block table are memory of the device, lengths of the host. */
 typedef struct fovea_append {
   uint32_t size; /* sizeof(fovea_append) */
   fovea_tensor k_new, v_new;

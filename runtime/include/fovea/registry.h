@@ -173,6 +173,26 @@ typedef struct fovea_target_info {
  *    then those parameters that are in fovea_variant_info.append_parameters, in declaration order
  *    then k [d_qk, rows] (FOVEA_CACHE_I4: bytes), v [d_v, rows], slots next to each other
  *    if the cache is quantised: k_scale [groups, rows], v_scale [groups, rows] */
+/* An append kernel of a device writes the tokens of `heads` KV heads of some sequences that have as
+ * many of them and as many keys before, with a launch for each tensor that it writes:
+ *    0  user context
+ *    1  k_new [d_qk, rows, Hkv, sequences], 2  v_new [d_v, …]
+ *    3  k_new_start int64, 4  v_new_start: the element of the memory at which each begins
+ *    5  first_key int32, position of row 0
+ *    6  kv_head int32, of the first one
+ *    7  batch int32, of the first sequence: what the variant sees, and in `pages`
+ *    8  sequence int32, its index in k_new and v_new
+ *    9  rows int32, 10  heads, 11  sequences
+ *    then pages … pages_start, as of calls on a device; ring_begin as after the append
+ *    if the cache is quantised: k_group_shift, v_group_shift, has_scales, as above
+ *    then the parameters, as above
+ *    then for each tensor that is written, k, v and of a quantised cache k_scale, v_scale:
+ *        int64 the element at which it begins, int32 the elements of a row (scales that nobody
+ *        wants: 0), its slot stride, page stride (without pages of sequences), KV head stride
+ *    then these tensors as [elements, any extent], to the second dimension of which kernels put
+ *        64-bit offsets
+ * Keys from ring_sinks to ring_begin - 1, and keys whose entry in `pages` is no page of the pool,
+ * are left out. */
 /* A decode kernel is several functions of the same argv form. The rows of a KV head are the rows of
  * its query heads, the heads of a row next to each other: row r is row r / heads of the sequence in
  * query head kv_head * heads + r % heads. They are computed in tiles, the keys in chunks of whole
