@@ -84,7 +84,7 @@ class AppendGridBuilder {
                        t_.element,
                        t_.cache,
                        true,
-                       shift,
+                       shift_of(true, shift),
                        in.has_scales};
     AppendGridInputs::Place place{
         Halide::Param<int64_t>(name + "_out_start"), Halide::Param<int>(name + "_elements"),

@@ -70,12 +70,12 @@ Expr CacheInputs::is_straight(int unit) const {
 }
 
 Expr CacheInputs::slot_in_page(const Expr& slot) const {
-  return slot & ((Expr(1) << page_shift) - 1);
+  return slot & ((Expr(1) << shift_of(grid, page_shift)) - 1);
 }
 
 Expr CacheInputs::entry_(const Expr& slot, const Expr& sequence) const {
-  const Expr column =
-      Halide::unsafe_promise_clamped(slot >> page_shift, 0, pages.dim(0).extent() - 1);
+  const Expr column = Halide::unsafe_promise_clamped(slot >> shift_of(grid, page_shift), 0,
+                                                     pages.dim(0).extent() - 1);
   return grid ? pages(column, sequence) : pages(column);
 }
 
@@ -91,6 +91,8 @@ Expr CacheInputs::has_page(const Expr& key, const Expr& sequence) const {
   const Expr entry = entry_(slot_of_(key), sequence);
   return pool_pages == 0 || (entry >= 0 && entry < pool_pages);
 }
+
+Expr shift_of(bool grid, const Expr& bits) { return grid ? Halide::cast<uint32_t>(bits) : bits; }
 
 Expr CacheInputs::has_one_scale() const { return v_group_shift == one_group; }
 

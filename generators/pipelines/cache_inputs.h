@@ -73,6 +73,9 @@ struct CacheInputs {
 
 CacheInputs make_cache_inputs(CacheKind kind, bool grid);
 
+// A number of bits to shift by: of a signed one Halide asks GPUs for its sign with every use.
+Halide::Expr shift_of(bool grid, const Halide::Expr& bits);
+
 }  // namespace fovea
 
 #endif

@@ -77,7 +77,8 @@ CachedBlock make_cached_block(const TileContext& c, const std::string& name, boo
 Expr scale_group(const TileContext& c, bool of_values, const Expr& feature) {
   const CacheInputs& cache = c.inputs.cache;
   const int unit = c.tiling.read_unit(of_values ? c.tiling.d_v : c.tiling.d_qk);
-  const Expr shift = of_values ? Expr(cache.v_group_shift) : Expr(cache.k_group_shift);
+  const Expr shift =
+      shift_of(c.tiling.grid, of_values ? Expr(cache.v_group_shift) : Expr(cache.k_group_shift));
   const Halide::ImageParam& scales = of_values ? cache.v_scale : cache.k_scale;
   return Halide::unsafe_promise_clamped((feature / unit * unit / scale_unit) >> shift, 0,
                                         scales.dim(0).extent() - 1);
