@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "generators/pipelines/feature_runs.h"
 #include "generators/pipelines/math.h"
 
 namespace fovea {
@@ -51,8 +52,9 @@ std::vector<RowSums> AttentionTile::sums() const {
   for (const AttentionState& a : states) {
     Func state = a.state;
     const bool softmax = a.partial.maximum.defined();
-    all.push_back({[state, features](const Expr& feature) -> Expr {
-                     return state(qi, feature % features, feature / features);
+    all.push_back({[state, tiling_of_features = tiling](const Expr& feature) -> Expr {
+                     const FeaturePlace at = place_of(tiling_of_features, feature);
+                     return state(qi, at.slot, at.group);
                    },
                    state(qi, features, 0), softmax ? Expr(state(qi, features + 1, 0)) : Expr()});
   }

@@ -52,6 +52,10 @@ struct AttentionTiling {
   // have all four axes, and 16-bit elements arrive as integers, because not every GPU language has
   // the types.
   bool grid = false;
+  // GPU: a group has its features in runs of so many neighbours, and between two of its runs lie
+  // those of the other groups: neighbouring threads, which have neighbouring groups, read
+  // neighbouring runs. Divides feature_group; 0: one run.
+  int feature_run = 0;
   int vector_lanes = 1;  // floats of a vector of the target
   // Neighbouring features of rows of `size` that are read at once, at most as many as share a
   // scale.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "generators/pipelines/feature_runs.h"
 #include "generators/pipelines/math.h"
 #include "generators/pipelines/prefill.h"
 
@@ -135,11 +136,13 @@ Expr number_of_record(const GridPart& p, int numbers) {
     const Expr at =
         p.states.size() == 1 ? Expr(number) : Halide::clamp(number - i * numbers, 0, numbers - 1);
     const Expr is_feature = at < p.tiling.d_v;
-    const Expr slot_of = Halide::select(is_feature, at % features,
+    const FeaturePlace place_in_group = place_of(p.tiling, at);
+    const Expr slot_of = Halide::select(is_feature, place_in_group.slot,
                                         Halide::clamp(features + at - p.tiling.d_v, 0,
                                                       features + numbers - 1 - p.tiling.d_v)),
                group_of = Halide::select(
-                   is_feature, Halide::clamp(at / features, 0, p.tiling.d_v / features - 1), 0);
+                   is_feature, Halide::clamp(place_in_group.group, 0, p.tiling.d_v / features - 1),
+                   0);
     const Expr mine = state(qi, slot_of, group_of);
     value = value.defined() ? Halide::select(number < (i + 1) * numbers, mine, value) : mine;
   }

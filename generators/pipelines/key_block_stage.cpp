@@ -9,6 +9,7 @@
 
 #include "generators/lowering/fetch_ahead.h"
 #include "generators/pipelines/dense_tables.h"
+#include "generators/pipelines/feature_runs.h"
 #include "generators/pipelines/math.h"
 
 namespace fovea {
@@ -402,8 +403,9 @@ class KeyBlockBuilder {
     s_.weighted(qi, d, block) = 0.0f;
     const Expr before = s_.weighted(qi, d, block);
     const auto factor = [&](const RDom& key) { return weight(qi, key, block); };
+    const Expr feature = feature_at(c_.tiling, d);
     const auto after = [&](const RDom& key) {
-      return before + factor(key) * row_entry(s_.values, rows, d, Expr(key));
+      return before + factor(key) * row_entry(s_.values, rows, feature, Expr(key));
     };
     const auto masked = [&](const RDom& key) {
       return Halide::select(c_.is_visible(factor(key)), after(key), before);

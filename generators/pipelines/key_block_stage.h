@@ -101,7 +101,8 @@ struct KeyBlockStage {
   Halide::Func weight;     // (qi, j, block): 2^(score - maximum), or the variant's own function
   Halide::Func sum;        // (qi, block)
   Halide::Func carried;    // (qi, j, block): weight * weight factor; defined if there is one
-  Halide::Func weighted;   // (qi, d, block): accumulator of weight * value
+  Halide::Func weighted;   // (qi, d, block): accumulator of weight * value; features in the order
+                           // of their places (feature_runs.h)
   Halide::Func block_out;  // (qi, d, block): the finished accumulator
   Halide::RDom features;   // of product; pairs of them where pairs are multiplied
   Halide::RDom lanes;      // of lane_sums

@@ -35,8 +35,11 @@ DecodeGpuSchedule default_decode_gpu_schedule(const Variant& variant, int d_qk, 
                                       {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
                                       {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
   constexpr int chunk_keys = 256;
+  // Bound by memory: several blocks of a multiprocessor are to wait for it at once (5 of sm_80).
+  constexpr int most_bytes = 32 * 1024 - 1024;
   DecodeGpuSchedule s;
-  static_cast<PrefillGpuSchedule&>(s) = first_that_fits(shapes, variant, d_qk, d_v, cache);
+  static_cast<PrefillGpuSchedule&>(s) =
+      first_that_fits(shapes, variant, d_qk, d_v, cache, most_bytes);
   // Threads along x have groups of features of the values: as many groups as threads.
   while (s.feature_group > 1 && s.feature_group % 2 == 0 && d_v / s.feature_group < s.key_threads)
     s.feature_group /= 2;

@@ -11,6 +11,10 @@
 #include <fovea/dsl/row.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 
@@ -35,21 +39,64 @@ int key_padding(const PrefillGpuSchedule& s) {
   return s.key_block() % 2 == 0 ? 1 : 0;
 }
 
-// Rows of the state with what follows them: neighbouring threads have neighbouring groups of
-// features and the same rows, 4 of which are read at once.
-int state_rows(const PrefillGpuSchedule& s) {
-  return s.block_rows() + (s.block_rows() % 8 == 0 ? 4 : 0);
-}
-
-// The same of scores and weights, where neighbouring threads have neighbouring tiles of keys: tiles
-// of 4 keys would meet in few banks even so.
-int score_rows(const PrefillGpuSchedule& s) {
-  return s.key_tile % 4 == 0 ? s.block_rows() : state_rows(s);
-}
-
 // Numbers of the widest instruction: what follows an array of so many begins where tiles of it can
 // be read at once.
 constexpr int whole_vector = 4;
+constexpr int banks = 32, sector_bytes = 32;
+
+// The fewest numbers, from `extent` on, that may lie between neighbours of the next dimension for
+// threads to meet in no bank, or in as few as can be: how many different words those that are
+// served together want of one bank at worst, where each reads or writes `width` words at once, from
+// first_word(thread, numbers) on.
+int padded(int extent, int width, const std::function<int(int, int)>& first_word) {
+  const auto ways = [&](int numbers) {
+    std::array<std::set<int>, banks> words;
+    for (int thread = 0; thread < banks / width; ++thread) {
+      const int first = first_word(thread, numbers);
+      for (int word = first; word < first + width; ++word)
+        words[static_cast<size_t>(word % banks)].insert(word);
+    }
+    size_t most = 0;
+    for (const std::set<int>& of_bank : words) most = std::max(most, of_bank.size());
+    return most;
+  };
+  int best = extent;
+  for (int numbers = extent; numbers < extent + banks; numbers += width) {
+    if (ways(numbers) < ways(best)) best = numbers;
+  }
+  return best;
+}
+
+// Rows of a tile that are read at once.
+int row_width(const PrefillGpuSchedule& s) { return std::gcd(s.row_tile, whole_vector); }
+
+// Rows of the state with what follows them: neighbouring threads have neighbouring groups of
+// features and the same rows.
+int state_rows(const PrefillGpuSchedule& s) {
+  return padded(s.block_rows(), row_width(s), [&](int thread, int rows) {
+    return thread / s.key_threads * s.row_tile + thread % s.key_threads * rows;
+  });
+}
+
+// The same of scores and weights, which are dealt out in tiles, those of the same keys first.
+int score_rows(const PrefillGpuSchedule& s) {
+  return padded(s.block_rows(), row_width(s), [&](int thread, int rows) {
+    return thread % s.row_threads * s.row_tile + thread / s.row_threads * s.key_tile * rows;
+  });
+}
+
+// The same of queries, which are stored across their features. Where fewer rows fill no banks, the
+// memory would cost more than threads that meet in pairs, once for each block of rows.
+int query_rows(const PrefillGpuSchedule& s) {
+  return s.block_rows() + (s.block_rows() % banks == 0 ? whole_vector : 0);
+}
+
+// Neighbouring features of a thread: from shared memory it reads as many at once as the widest
+// instruction has, so that neighbouring threads read what fills the banks; from where values lie
+// one, so that they read neighbours.
+int feature_run(const PrefillGpuSchedule& s) {
+  return s.stage_values ? std::gcd(s.feature_group, whole_vector) : 1;
+}
 
 int largest_divisor(int extent, std::initializer_list<int> candidates) {
   for (const int c : candidates) {
@@ -83,9 +130,10 @@ void share(Func f, const LoopLevel& level, const std::vector<Var>& points,
 }
 
 // A number of each row, reduced over keys: one thread finds it, in a register, and stores it once.
-void share_row_numbers(Func f, const LoopLevel& level, const PrefillGpuSchedule& s) {
+void share_row_numbers(Func f, const LoopLevel& level, const LoopLevel& home,
+                       const PrefillGpuSchedule& s) {
   Func stored = f.in();
-  stored.compute_at(level).bound(qi, 0, s.block_rows()).bound_extent(block, 1);
+  stored.compute_at(level).hoist_storage(home).bound(qi, 0, s.block_rows()).bound_extent(block, 1);
   // Inside the loop over the one block, which is inside the condition on threads that have a row.
   deal_out(stored, {qi}, {block}, s);
   f.compute_at(stored, block).bound_extent(qi, 1);
@@ -105,8 +153,22 @@ void share_reductions(RowChain& chain, const LoopLevel& level, const Var& of_row
 
 namespace {
 
+// Rows that are read along their features, as they lie, and stored across them, `together` of them
+// read at once: threads that are served together take few features of some rows, which with the
+// right padding lie in different banks, but no fewer than share a sector.
+void share_transposed(Func rows, const LoopLevel& level, const Var& of_row, int together, int size,
+                      int element_bytes, const PrefillGpuSchedule& s) {
+  const int features =
+      largest_power_of_two(size, std::max(banks / together, sector_bytes / element_bytes));
+  const Var feature("feature"), features_outer("features_outer"), rows_outer("rows_outer");
+  rows.compute_at(level)
+      .split(d, features_outer, feature, features)
+      .split(of_row, rows_outer, of_row, together);
+  deal_out(rows, {feature, of_row, features_outer, rows_outer}, {}, s);
+}
+
 void share_key_rows(RowChain& chain, const LoopLevel& level, const PrefillGpuSchedule& s, int size,
-                    bool stage, int padding) {
+                    bool stage, int padding, int element_bytes) {
   share_reductions(chain, level, j, s.key_block(), true, s);
   if (!stage) return;
   Func rows = chain.steps.back().row;
@@ -114,9 +176,36 @@ void share_key_rows(RowChain& chain, const LoopLevel& level, const PrefillGpuSch
   if (padding > 0) {
     // Keys follow each other, so that a thread reads its tile of them at once.
     rows.reorder_storage(j, d, block).bound_storage(j, s.key_block() + padding);
+    share_transposed(rows, level, j, std::gcd(s.key_tile, whole_vector), size, element_bytes, s);
+  } else {
+    share(rows, level, {d, j}, s);
   }
-  share(rows, level, {d, j}, s);
 }
+
+// A number for each pair of a row and a key, in tiles of them; level: a block of keys.
+void share_tiles(Func f, const LoopLevel& level, const PrefillGpuSchedule& s, bool vectors) {
+  const Var rows("rows"), keys("keys"), thread("thread");
+  f.compute_at(level)
+      .bound(qi, 0, s.block_rows())
+      .bound(j, 0, s.key_block())
+      .bound_storage(qi, score_rows(s))
+      .split(qi, rows, qi, s.row_tile)
+      .split(j, keys, j, s.key_tile)
+      .fuse(rows, keys, thread)
+      .split(thread, thread_y, thread_x, s.key_threads)
+      .reorder(qi, j, thread_x, thread_y)
+      .unroll(j)
+      .gpu_threads(thread_x, thread_y);
+  if (vectors) {
+    f.vectorize(qi);
+  } else {
+    f.unroll(qi);
+  }
+}
+
+// `home` of the following is the level of the tile. Halide gives a place in shared memory that is
+// free to the next array, whatever their sizes: what is small is made there and not in the loop
+// over blocks, where it would keep the places of tiles.
 
 // Threads along x have groups of features, along y rows. Levels are told apart by their names
 // alone.
@@ -124,7 +213,7 @@ struct StageLevels {
   LoopLevel block, thread;
 };
 
-StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
+StageLevels schedule_block_loop(Func state, const LoopLevel& home, int update, BlockLoop& loop,
                                 const PrefillGpuSchedule& s, bool vector_state) {
   const std::string suffix = "_" + std::to_string(update);
   const Var rows("rows" + suffix), groups("groups" + suffix), group_thread("group_thread" + suffix);
@@ -132,9 +221,9 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
   if (loop.by_status) {
     order.emplace_back(loop.blocks.y);
     const LoopLevel level(state, loop.blocks.y);
-    share(loop.status, level, {in_chunk}, s);
+    share(loop.status.hoist_storage(home), level, {in_chunk}, s);
     for (EntryBounds& e : loop.key_entries) {
-      share(e.both, level, {in_chunk}, s);
+      share(e.both.hoist_storage(home), level, {in_chunk}, s);
       deal_out(e.both.update(), {in_chunk}, {e.range.x}, s);
     }
   }
@@ -152,33 +241,25 @@ StageLevels schedule_block_loop(Func state, int update, BlockLoop& loop,
   return {{state, loop.blocks.x}, {state, groups}};
 }
 
-void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSchedule& p,
-                    const AttentionTiling& t, int slices, bool whole_blocks, bool vector_state) {
-  const auto [level, of_thread] = schedule_block_loop(state, update, s.loop, p, vector_state);
+void schedule_stage(Func state, const LoopLevel& home, int update, KeyBlockStage& s,
+                    const PrefillGpuSchedule& p, const AttentionTiling& t, int slices,
+                    bool whole_blocks, bool vector_state) {
+  const auto [level, of_thread] = schedule_block_loop(state, home, update, s.loop, p, vector_state);
   if (Func places = s.cached.places; places.defined()) {
-    places.bound(j, 0, p.key_block()).bound_extent(block, 1);
+    places.bound(j, 0, p.key_block()).bound_extent(block, 1).hoist_storage(home);
     share(places, level, {j}, p);
   }
-  share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding(p));
-  share_key_rows(s.values, level, p, t.d_v, p.stage_values, 0);
+  const int element_bytes = stored_type(t.element, t.cache).bytes();
+  share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding(p), element_bytes);
+  share_key_rows(s.values, level, p, t.d_v, p.stage_values, 0, element_bytes);
   for (Func f : s.diagonals) {
-    f.bound(diagonal, 0, p.block_rows() + p.key_block()).bound_extent(block, 1);
+    f.bound(diagonal, 0, p.block_rows() + p.key_block()).bound_extent(block, 1).hoist_storage(home);
     share(f, level, {diagonal}, p);
   }
 
   // Products: a tile of a thread in registers.
-  const Var rows("rows"), keys("keys");
-  s.score.compute_at(level)
-      .bound(qi, 0, p.block_rows())
-      .bound(j, 0, p.key_block())
-      .bound_storage(qi, score_rows(p))
-      .split(qi, rows, qi, p.row_tile)
-      .split(j, keys, j, p.key_tile)
-      .reorder(qi, j, keys, rows)
-      .unroll(qi)
-      .unroll(j)
-      .gpu_threads(keys, rows);
-  s.product.compute_at(s.score, keys).bound_extent(qi, p.row_tile).bound_extent(j, p.key_tile);
+  share_tiles(s.score, level, p, false);
+  s.product.compute_at(s.score, thread_x).bound_extent(qi, p.row_tile).bound_extent(j, p.key_tile);
   s.product.unroll(qi).unroll(j);
   s.product.update().reorder(qi, j, s.features.x).unroll(qi).unroll(j);
   // Steps of the loop between two branches.
@@ -187,12 +268,10 @@ void schedule_stage(Func state, int update, KeyBlockStage& s, const PrefillGpuSc
     s.product.update().unroll(s.features.x, steps);
 
   // Of a row: one thread, from key to key.
-  if (s.maximum.defined()) share_row_numbers(s.maximum, level, p);
-  share_row_numbers(s.sum, level, p);
+  if (s.maximum.defined()) share_row_numbers(s.maximum, level, home, p);
+  share_row_numbers(s.sum, level, home, p);
   for (Func f : {s.weight, s.carried}) {
-    if (!f.defined()) continue;
-    f.bound(qi, 0, p.block_rows()).bound(j, 0, p.key_block()).bound_storage(qi, score_rows(p));
-    share(f, level, {qi, j}, p);
+    if (f.defined()) share_tiles(f, level, p, vector_state);
   }
 
   // Weighted values: added up in registers, then to the state.
@@ -253,7 +332,7 @@ void require_rule(bool holds, const char* name, int value, const std::string& ru
 }  // namespace
 
 PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const Variant& variant,
-                                   int d_qk, int d_v, CacheKind cache) {
+                                   int d_qk, int d_v, CacheKind cache, int most_bytes) {
   PrefillGpuSchedule s;
   s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
   const auto bytes = [&] {
@@ -262,12 +341,13 @@ PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const 
         state_rows(s) * (d_v / s.feature_group) * (s.feature_group + 2) * variant.slice_count();
     const int key_rows = s.stage_keys ? d_qk * (keys + key_padding(s)) : 0;
     const int value_rows = s.stage_values ? d_v * keys : 0;
-    // Whole and partly visible blocks of each slice have such tiles; Halide gives scores and
-    // weights, but not always all kinds of blocks, the same places. The rest: sums and flags.
-    const int numbers = s.block_rows() * d_qk + state +
-                        (1 + variant.slice_count()) *
-                            (std::max(key_rows, rows * keys) + std::max(value_rows, rows * keys)) +
-                        8 * (rows + keys);
+    // Scores, weights and values take places that keys or scores had before them, whole and partly
+    // visible blocks the same ones; weights may take that of terms of the distance instead, and
+    // make it as large. The rest: sums and flags.
+    const int terms = variant.score_steps().empty() ? 0 : rows * keys;
+    const int numbers = query_rows(s) * d_qk + state +
+                        2 * variant.slice_count() * std::max({key_rows, value_rows, rows * keys}) +
+                        terms + 8 * (rows + keys);
     // Slots and pages, of both kinds of blocks.
     const int places = is_cache(cache) ? 2 * 8 * keys * variant.slice_count() : 0;
     return 4 * numbers + places + 1024 + small_arrays(variant, 4 * value_rows);
@@ -279,7 +359,7 @@ PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const 
     s.key_tile = shape.key_tile;
     s.stage_keys = shape.stage_keys;
     s.stage_values = shape.stage_values;
-    if (bytes() <= shared_memory_bytes) break;
+    if (bytes() <= most_bytes) break;
   }
   return s;
 }
@@ -291,7 +371,7 @@ PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk
                                       {4, 4, 8, 2, true, false},   {4, 4, 8, 2, false, false},
                                       {4, 2, 8, 2, false, false},  {4, 1, 8, 2, false, false},
                                       {2, 1, 16, 1, false, false}, {1, 1, 32, 1, false, false}};
-  return first_that_fits(shapes, variant, d_qk, d_v, cache);
+  return first_that_fits(shapes, variant, d_qk, d_v, cache, shared_memory_bytes);
 }
 
 void check(const PrefillGpuSchedule& s, int d_v) {
@@ -316,6 +396,7 @@ AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, i
   t.feature_group = s.feature_group;
   t.cache = cache;
   t.grid = true;
+  t.feature_run = feature_run(s);
   return t;
 }
 
@@ -348,8 +429,9 @@ void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillG
                         bool vector_state) {
   const int d_qk = p.tiling.d_qk, d_v = p.tiling.d_v;
   share_reductions(p.queries, level, qi, s.block_rows(), false, s);
-  p.query.scaled.bound(qi, 0, s.block_rows()).bound(d, 0, d_qk);
-  share(p.query.scaled, level, {d, qi}, s);
+  p.query.scaled.bound(qi, 0, s.block_rows()).bound(d, 0, d_qk).bound_storage(qi, query_rows(s));
+  share_transposed(p.query.scaled, level, qi, std::gcd(s.block_rows(), whole_vector), d_qk,
+                   stored_type(p.tiling.element).bytes(), s);
   for (EntryBounds& e : p.row_entries) {
     e.entries.bound(qi, 0, s.block_rows());
     share(e.entries, level, {qi}, s);
@@ -369,8 +451,8 @@ void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillG
     share(a.state, level, {group, qi, slot}, s);
     int update = 0;
     if (p.has_full)
-      schedule_stage(a.state, update++, a.full, s, p.tiling, slices, true, vector_state);
-    schedule_stage(a.state, update, a.partial, s, p.tiling, slices, false, vector_state);
+      schedule_stage(a.state, level, update++, a.full, s, p.tiling, slices, true, vector_state);
+    schedule_stage(a.state, level, update, a.partial, s, p.tiling, slices, false, vector_state);
     a.state.never_partition_all();
   }
 }

@@ -37,9 +37,10 @@ struct GridTileShape {
   int row_threads, row_tile, key_threads, key_tile;
   bool stage_keys, stage_values;
 };
-// The schedule of the first shape whose tiles have room in shared memory; else of the last one.
+// The schedule of the first shape whose tiles take at most so many bytes of shared memory; else of
+// the last one.
 PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const Variant& variant,
-                                   int d_qk, int d_v, CacheKind cache);
+                                   int d_qk, int d_v, CacheKind cache, int most_bytes);
 
 PrefillGpuSchedule default_prefill_gpu_schedule(const Variant& variant, int d_qk, int d_v,
                                                 CacheKind cache);

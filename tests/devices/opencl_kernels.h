@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fovea_device_dims.h"
 #include "fovea_device_half.h"
 #include "fovea_device_kinds.h"
 #include "fovea_device_tables.h"
@@ -29,7 +30,8 @@ inline void PrintTo(const Case& c, std::ostream* out) { *out << c.info().name; }
 inline std::vector<Case> device_kernels() {
   std::vector<Case> cases;
   for (const fovea_library_info* library :
-       {fovea_device_kinds_library(), fovea_device_half_library(), fovea_device_tables_library()}) {
+       {fovea_device_kinds_library(), fovea_device_half_library(), fovea_device_tables_library(),
+        fovea_device_dims_library()}) {
     for (int32_t i = 0; i < library->kernel_count; ++i) {
       const fovea_target_info& target = library->targets[library->kernels[i].target];
       if (detail::device_of(target.architecture) == FOVEA_DEVICE_OPENCL)
