@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/tool/command_line.h"
 
+#include <Halide.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -91,6 +92,10 @@ int run_command_line(CLI::App& app, int argc, const char* const* argv) {
     // A broken declaration, a tool or a kernel that failed: the message says which and how to go
     // on.
     fmt::print(stderr, "fovea: {}\n", error.what());
+    return exit_failed_work;
+  } catch (const Halide::Error& error) {
+    // No std::exception. It names the place in Halide's source; kernels say which one was compiled.
+    fmt::print(stderr, "fovea: Halide: {}\n", error.what());
     return exit_failed_work;
   }
   return exit_ok;

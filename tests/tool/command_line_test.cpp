@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Halide.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "generators/tool/command_line.h"
 #include "output_of.h"
 
 namespace fovea {
@@ -28,6 +31,16 @@ TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
       EXPECT_THAT(help, HasSubstr("--json")) << command;
     }
   }
+}
+
+// https://github.com/halide/Halide/blob/v21.0.0/src/Error.h: its errors are no std::exception.
+TEST(CommandLine, ErrorsOfHalideAreTold) {
+  CLI::App app{"test"};
+  app.callback([] { throw Halide::InternalError("a place and a reason"); });
+  const char* const words[] = {"test"};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_command_line(app, 1, words), exit_failed_work);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "fovea: Halide: a place and a reason\n");
 }
 
 TEST(CommandLine, TheSameFlagsEverywhere) {
