@@ -175,11 +175,7 @@ fovea_status launch_all(AppendWork* work) {
 fovea_status check_device_append(const Append& append) {
   const fovea_append& call = append.call;
   const Problem& problem = append.problem;
-  if (problem.has_opencl_memory() && problem.exec.stream == nullptr)
-    return fail(
-        FOVEA_INVALID_ARGUMENT,
-        "exec.stream is NULL: with memory of an OpenCL device it must be the cl_command_queue "
-        "to run in");
+  if (const fovea_status status = check_device_stream(problem); status != FOVEA_OK) return status;
   const struct {
     const char* name;
     const fovea_tensor* tensor;

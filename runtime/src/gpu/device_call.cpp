@@ -126,13 +126,7 @@ fovea_status check_device_call(const Problem& problem) {
     return fail(FOVEA_UNSUPPORTED,
                 "probabilities.data = %p: must be NULL, devices do not return them",
                 call.probabilities.data);
-  const bool opencl_memory =
-      problem.request.device == FOVEA_DEVICE_OPENCL && problem.exec.host_tensors == 0;
-  if (opencl_memory && problem.exec.stream == nullptr)
-    return fail(
-        FOVEA_INVALID_ARGUMENT,
-        "exec.stream is NULL: with memory of an OpenCL device it must be the cl_command_queue "
-        "to run in");
+  if (const fovea_status status = check_device_stream(problem); status != FOVEA_OK) return status;
   const struct {
     const char* name;
     const fovea_tensor* tensor;

@@ -137,6 +137,13 @@ fovea_status Tensors::finish(fovea_status status) {
   return status;
 }
 
+fovea_status check_device_stream(const Problem& problem) {
+  if (!problem.has_opencl_memory() || problem.exec.stream != nullptr) return FOVEA_OK;
+  return fail(FOVEA_INVALID_ARGUMENT,
+              "exec.stream is NULL: with memory of an OpenCL device it must be the "
+              "cl_command_queue to run in");
+}
+
 fovea_status check_device_tensor(const Problem& problem, const char* name,
                                  const fovea_tensor& tensor) {
   if (tensor.data == nullptr) return FOVEA_OK;

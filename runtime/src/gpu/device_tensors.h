@@ -59,6 +59,8 @@ fovea_status Tensors::place_block_table(const KeysOf& keys_of, Placed* result) {
   return place_entries_(low, high, result);
 }
 
+// Whether there is a queue for memory that only a queue says the context of.
+fovea_status check_device_stream(const Problem& problem);
 // Whether a device can step through a tensor, and through the pages of a cache.
 fovea_status check_device_tensor(const Problem& problem, const char* name,
                                  const fovea_tensor& tensor);
