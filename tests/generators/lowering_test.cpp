@@ -164,9 +164,9 @@ TEST(SeparateRegisterTiles, OnlyThoseInRegistersChangeTheirType) {
     std::map<std::string, Halide::Type> types;
   } allocations;
   for (const ir::LoweredFunc& f : module.functions()) f.body.accept(&allocations);
-  EXPECT_EQ(allocations.types.at("a"), Halide::Float(32));
-  EXPECT_EQ(allocations.types.at("b"), Halide::Float(64));
-  EXPECT_EQ(allocations.bytes.at("b"), 16 * 4);
+  EXPECT_EQ(allocations.types.at(a.name()), Halide::Float(32));
+  EXPECT_EQ(allocations.types.at(b.name()), Halide::Float(64));
+  EXPECT_EQ(allocations.bytes.at(b.name()), 16 * 4);
 }
 
 // Offsets beyond 32 bits survive an index of 32 bits, however lowering writes the conversions.
