@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string figures_file = FOVEA_TEST_FIGURES;
 const std::vector<std::string> models = {"cortex-a76", "neoverse-n1", "neoverse-v1", "apple-m1"};
 constexpr int iterations = 100;
 
@@ -121,12 +119,6 @@ void measure(Figures* measured) {
   }
 }
 
-std::string committed_text() {
-  std::ostringstream text;
-  text << std::ifstream(figures_file).rdbuf();
-  return text.str();
-}
-
 TEST(Arm64Loops, AreAsCommittedAndNearTheBound) {
   Figures measured;
   measure(&measured);
@@ -147,24 +139,8 @@ TEST(Arm64Loops, AreAsCommittedAndNearTheBound) {
     }
   }
   EXPECT_GE(judged, 4);
-  const char* update = std::getenv("FOVEA_UPDATE_GOLDEN");
-  if (update != nullptr && std::string(update) == "1") {
-    std::ofstream(figures_file) << figures_text(measured);
-    GTEST_SKIP() << figures_file << " is written anew";
-  }
-  const Figures committed = parse_figures(committed_text());
-  std::string complaints;
-  for (const auto& [key, value] : measured) {
-    const std::string text = complaint(committed, key.first, key.second, value);
-    if (!text.empty()) complaints += text + "\n";
-  }
-  for (const auto& [key, value] : committed) {
-    if (measured.count(key) == 0)
-      complaints += fmt::format("{}: {} is committed, and not measured\n", key.first, key.second);
-  }
-  EXPECT_EQ(complaints, "")
-      << "If that is meant, commit new figures: FOVEA_UPDATE_GOLDEN=1 bash scripts/test.sh "
-         "instructions";
+  expect_committed(measured, FOVEA_TEST_FIGURES,
+                   [](const std::string&, const std::string&) { return false; });
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 #include "figures.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -65,6 +68,37 @@ std::string complaint(const Figures& committed, const std::string& kernel,
                                                    static_cast<double>(before));
   return fmt::format("{}: {} is {}, committed is {}: {:+}{} (allowed: ±{} %)", kernel, figure,
                      measured, before, measured - before, percent, allowed_percent);
+}
+
+void expect_committed(
+    const Figures& measured, const std::string& file,
+    const std::function<bool(const std::string&, const std::string&)>& of_others) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const char* update = std::getenv("FOVEA_UPDATE_GOLDEN");
+  if (update != nullptr && std::string(update) == "1") {
+    Figures all = measured;
+    if (!text.str().empty()) {
+      for (const auto& [key, value] : parse_figures(text.str())) {
+        if (of_others(key.first, key.second)) all.emplace(key, value);
+      }
+    }
+    std::ofstream(file) << figures_text(all);
+    GTEST_SKIP() << file << " is written anew";
+  }
+  const Figures committed = parse_figures(text.str());
+  std::string complaints;
+  for (const auto& [key, value] : measured) {
+    const std::string of_figure = complaint(committed, key.first, key.second, value);
+    if (!of_figure.empty()) complaints += of_figure + "\n";
+  }
+  for (const auto& [key, value] : committed) {
+    if (measured.count(key) == 0 && !of_others(key.first, key.second))
+      complaints += fmt::format("{}: {} is committed, and not measured\n", key.first, key.second);
+  }
+  EXPECT_EQ(complaints, "")
+      << "If that is meant, commit new figures: FOVEA_UPDATE_GOLDEN=1 bash scripts/test.sh "
+         "instructions";
 }
 
 }  // namespace fovea::test

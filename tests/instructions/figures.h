@@ -4,6 +4,7 @@
 #define FOVEA_TESTS_INSTRUCTIONS_FIGURES_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,6 +21,12 @@ std::string figures_text(const Figures& figures);
 // What is wrong with a measured figure, naming everything; empty: nothing.
 std::string complaint(const Figures& committed, const std::string& kernel,
                       const std::string& figure, int64_t measured);
+
+// Expects what was measured to be what the file says; with FOVEA_UPDATE_GOLDEN=1 writes it instead
+// and skips the test. `of_others`: a line of the file that may stay there without being measured,
+// by kernel and figure.
+void expect_committed(const Figures& measured, const std::string& file,
+                      const std::function<bool(const std::string&, const std::string&)>& of_others);
 
 }  // namespace fovea::test
 

@@ -1,9 +1,13 @@
 // figures_test.cpp: the comparison finds what it should. SPDX-License-Identifier: Apache-2.0
 #include "figures.h"
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 namespace fovea::test {
 namespace {
@@ -40,6 +44,32 @@ TEST(Figures, OneMoreAmongFewIsTooMany) {
             "kernel_a: spills is 3, committed is 2: +1, +50.0 % (allowed: ±3 %)");
   EXPECT_EQ(complaint(committed, "kernel_b", "masked_multiply_adds", 1),
             "kernel_b: masked_multiply_adds is 1, committed is 0: +1 (allowed: ±3 %)");
+}
+
+TEST(Figures, AFileIsComparedBothWays) {
+  const std::string file = testing::TempDir() + "fovea_figures_test.csv";
+  std::ofstream(file) << figures_text({{{"kernel_a", "spills"}, 1}, {{"kernel_b", "spills"}, 2}});
+  const auto nobodys = [](const std::string&, const std::string&) { return false; };
+  const auto of_b = [](const std::string& kernel, const std::string&) {
+    return kernel == "kernel_b";
+  };
+  Figures measured = {{{"kernel_a", "spills"}, 1}};
+  expect_committed(measured, file, of_b);
+  testing::TestPartResultArray failures;
+  {
+    testing::ScopedFakeTestPartResultReporter reporter(&failures);
+    expect_committed(measured, file, nobodys);
+    measured[{"kernel_a", "spills"}] = 2;
+    expect_committed(measured, file, of_b);
+  }
+  ASSERT_EQ(failures.size(), 2);
+  EXPECT_NE(std::string(failures.GetTestPartResult(0).message())
+                .find("kernel_b: spills is committed, and not measured"),
+            std::string::npos);
+  EXPECT_NE(std::string(failures.GetTestPartResult(1).message())
+                .find("kernel_a: spills is 2, committed is 1"),
+            std::string::npos);
+  std::remove(file.c_str());
 }
 
 TEST(Figures, NewKernelsAreNamed) {
