@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "generators/pipelines/append_binder.h"
 #include "generators/pipelines/tile_context.h"
 
 namespace fovea {
@@ -45,22 +46,12 @@ class AppendBuilder {
   }
 
  private:
-  BindDeclaration binder_() const {
-    std::map<std::string, Halide::Parameter> parameters;
-    size_t next = 0;
-    for (const size_t i : variant_.cached_parameters())
-      parameters[variant_.parameters()[i]->name] = p_.inputs.parameters[next++];
-    BindDeclaration b(parameters);
-    b.bind("batch", p_.inputs.batch)
-        .bind("kv_head", p_.inputs.kv_head)
-        .bind("k", p_.inputs.first_key + qi);
-    return b;
-  }
-
   AppendedRows rows_(const std::string& name, const std::vector<Expr>& transforms,
                      const Halide::ImageParam& in, int size, const Expr& shift) const {
+    const AppendInputs& inputs = p_.inputs;
     const NewRows rows{transforms,
-                       binder_(),
+                       append_binder(variant_, inputs.parameters, inputs.batch, inputs.kv_head,
+                                     inputs.first_key + qi),
                        [&](std::vector<Expr> at) { return in(at[0], at[1]); },
                        {qi},
                        size,
@@ -68,7 +59,7 @@ class AppendBuilder {
                        t_.cache,
                        false,
                        shift,
-                       p_.inputs.has_scales};
+                       inputs.has_scales};
     AppendedRows r = make_appended_rows(name, rows);
     r.stored = Func(name);
     r.stored(d, qi) = stored_element(r, rows, {d, qi});

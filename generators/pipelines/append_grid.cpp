@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/pipelines/append_grid.h"
 
+#include "generators/pipelines/append_binder.h"
 #include "generators/pipelines/tile_context.h"
 
 namespace fovea {
@@ -57,25 +58,14 @@ class AppendGridBuilder {
   }
 
  private:
-  BindDeclaration binder_() const {
-    std::map<std::string, Halide::Parameter> parameters;
-    size_t next = 0;
-    for (const size_t i : variant_.cached_parameters())
-      parameters[variant_.parameters()[i]->name] = p_.inputs.parameters[next++];
-    BindDeclaration b(parameters);
-    b.bind("batch", p_.inputs.batch + sequence)
-        .bind("kv_head", p_.inputs.kv_head + head)
-        .bind("k", p_.inputs.first_key + qi);
-    return b;
-  }
-
   void add_(const std::string& what, const std::vector<Expr>& transforms,
             const Halide::ImageParam& from, int size, const Expr& shift, bool of_scales) {
     const AppendGridInputs& in = p_.inputs;
     // Halide computes a Func for one output only: scales have rows of their own.
     const std::string name = what + (of_scales ? "_scale" : "");
     const NewRows rows{transforms,
-                       binder_(),
+                       append_binder(variant_, in.parameters, in.batch + sequence,
+                                     in.kv_head + head, in.first_key + qi),
                        [&](std::vector<Expr> at) {
                          return from(at[0], at[1], in.kv_head + at[2], in.sequence + at[3]);
                        },
