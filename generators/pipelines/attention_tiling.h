@@ -48,6 +48,9 @@ struct AttentionTiling {
   int prefetch_blocks = 0;
 
   CacheKind cache = CacheKind::None;
+  // Decode of a quantised cache: where a row has a single scale, the product of a key is multiplied
+  // by it and the weight of a value, not their numbers.
+  bool scales_apart = false;
   // GPU: a call computes the tiles of many heads and sequences, each by a block of threads. Tensors
   // have all four axes, and 16-bit elements arrive as integers, because not every GPU language has
   // the types.

@@ -82,12 +82,24 @@ Expr BlockRows::number(const Expr& feature, const Expr& key, const Expr& block_i
   const Expr number = quantised_number(cache.kind, feature, unit, [&](const Expr& element) {
     return stored_(element, key, block_index);
   });
-  const Expr group_index = scale_group(c_, values_, feature);
+  const Expr scale = scale_(scale_group(c_, values_, feature), key, block_index);
+  return number * (c_.tiling.scales_apart ? Halide::select(has_one_scale_(), 1.0f, scale) : scale);
+}
+
+Expr BlockRows::scale_(const Expr& group_index, const Expr& key, const Expr& block_index) const {
   const CachedRows& rows = values_ ? cached_.values : cached_.keys;
-  if (rows.scale.defined())
-    return number * rows.scale(group_index, place_in_block(c_, key), block_index);
-  const Halide::ImageParam& scales = values_ ? cache.v_scale : cache.k_scale;
-  return number * scale_entry(c_, values_, group_index, offset_(scales, Func(), key, block_index));
+  if (rows.scale.defined()) return rows.scale(group_index, place_in_block(c_, key), block_index);
+  const Halide::ImageParam& scales = values_ ? c_.inputs.cache.v_scale : c_.inputs.cache.k_scale;
+  return scale_entry(c_, values_, group_index, offset_(scales, Func(), key, block_index));
+}
+
+Expr BlockRows::has_one_scale_() const {
+  return values_ ? c_.inputs.cache.has_one_value_scale() : c_.inputs.cache.has_one_key_scale();
+}
+
+Expr BlockRows::with_scale(const Expr& value, const Expr& key, const Expr& block_index) const {
+  if (!c_.tiling.scales_apart) return value;
+  return value * Halide::select(has_one_scale_(), scale_(0, key, block_index), 1.0f);
 }
 
 // Any element of the same line of memory will do. Rows may end before: nothing is read.
@@ -97,7 +109,7 @@ Expr BlockRows::ahead_(const Expr& feature, const Expr& key, const Expr& block_i
                            ? feature * stored_size(size_, c_.tiling.cache) / size_
                            : feature;
   if (!is_cache(c_.tiling.cache))
-    return in(element, key_row(c_, block_index + c_.tiling.prefetch_blocks, key, false));
+    return in(element, key_row(c_, c_.later_block(block_index), key, false));
   const Func& offsets = values_ ? cached_.values.ahead.f : cached_.keys.ahead.f;
   return slot_entry(in, element, offsets(place_in_block(c_, key), block_index));
 }

@@ -35,9 +35,13 @@ class BlockRows {
   // As it lies in memory; not for quantised caches.
   Halide::Expr stored(const Halide::Expr& feature, const Halide::Expr& key,
                       const Halide::Expr& block_index) const;
-  // In f32.
+  // In f32, with its scale unless that is left to with_scale.
   Halide::Expr number(const Halide::Expr& feature, const Halide::Expr& key,
                       const Halide::Expr& block_index) const;
+  // What belongs to a whole row, its product or its weight, times the scale that number() leaves
+  // out; with tiling.scales_apart.
+  Halide::Expr with_scale(const Halide::Expr& value, const Halide::Expr& key,
+                          const Halide::Expr& block_index) const;
   // `value`, made of this element; and what lies at its place tiling.prefetch_blocks blocks later
   // is asked for.
   Halide::Expr and_ahead(const Halide::Expr& value, const Halide::Expr& feature,
@@ -48,6 +52,9 @@ class BlockRows {
   // Of k or v, or of their scales; `offsets` may be undefined.
   Halide::Expr offset_(const Halide::ImageParam& in, const Halide::Func& offsets,
                        const Halide::Expr& key, const Halide::Expr& block_index) const;
+  Halide::Expr scale_(const Halide::Expr& group_index, const Halide::Expr& key,
+                      const Halide::Expr& block_index) const;
+  Halide::Expr has_one_scale_() const;
   Halide::Expr ahead_(const Halide::Expr& feature, const Halide::Expr& key,
                       const Halide::Expr& block_index) const;
   Halide::Expr stored_(const Halide::Expr& feature, const Halide::Expr& key,

@@ -22,10 +22,12 @@ Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place, const Exp
   return slots.dimensions() == 4 ? offset : offset + wide(kv_head) * wide(slots.dim(4).stride());
 }
 
-Expr slot_entry(const Halide::ImageParam& slots, const Expr& feature, const Expr& offset) {
+Expr slot_entry(const Halide::ImageParam& slots, const Expr& feature, const Expr& offset,
+                const Expr& elements_on) {
   const Expr narrow =
       Halide::unsafe_promise_clamped(Halide::cast<int32_t>(offset), 0, slots.dim(1).extent() - 1);
-  return slots.dimensions() == 4 ? slots(feature, narrow, 0, 0) : slots(feature, narrow, 0, 0, 0);
+  const Expr at = narrow + elements_on;
+  return slots.dimensions() == 4 ? slots(feature, at, 0, 0) : slots(feature, at, 0, 0, 0);
 }
 
 CacheInputs make_cache_inputs(CacheKind kind, bool grid) {
@@ -94,7 +96,9 @@ Expr CacheInputs::has_page(const Expr& key, const Expr& sequence) const {
 
 Expr shift_of(bool grid, const Expr& bits) { return grid ? Halide::cast<uint32_t>(bits) : bits; }
 
-Expr CacheInputs::has_one_scale() const { return v_group_shift == one_group; }
+Expr CacheInputs::has_one_key_scale() const { return k_group_shift == one_group; }
+
+Expr CacheInputs::has_one_value_scale() const { return v_group_shift == one_group; }
 
 Expr CacheInputs::holds(const Expr& key) const {
   return is_cache(kind) ? key < ring_sinks || key >= ring_begin : Halide::Internal::const_true();

@@ -27,8 +27,9 @@ Halide::ImageParam make_slots(const Halide::Type& type, const std::string& name,
 // kv_head: of a grid; else k and v are those of one.
 Halide::Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place,
                        const Halide::Expr& kv_head);
+// elements_on: from there, next to each other.
 Halide::Expr slot_entry(const Halide::ImageParam& slots, const Halide::Expr& feature,
-                        const Halide::Expr& offset);
+                        const Halide::Expr& offset, const Halide::Expr& elements_on = 0);
 
 // The arguments between scale and the parameters, in the order of registry.h.
 struct CacheInputs {
@@ -53,9 +54,10 @@ struct CacheInputs {
   // Of a grid: whether the entry for a key's slot is a page of the pool.
   Halide::Expr has_page(const Halide::Expr& key, const Halide::Expr& sequence) const;
 
-  // Of a quantised cache: whether a value row has a single scale. (An equation, so that the number
-  // is known where it holds.)
-  Halide::Expr has_one_scale() const;
+  // Of a quantised cache: whether a row has a single scale. (Equations, so that the number is known
+  // where they hold.)
+  Halide::Expr has_one_key_scale() const;
+  Halide::Expr has_one_value_scale() const;
 
   // Keys that a ring has given up lie between its sinks and its window. A key, and a block of keys
   // of which none is missing or any is left; true without a cache.

@@ -18,14 +18,20 @@ namespace fovea {
 // keys once more and asks the block table for each.
 struct KeyOffsets {
   Halide::Func f;
+  Halide::RDom straight;  // undefined if the Func itself is that of all keys
   Halide::RDom scattered;
 };
 
 struct CachedRows {
   KeyOffsets rows;
-  KeyOffsets ahead;    // of the block that is asked for; undefined if none is
-  KeyOffsets scales;   // undefined unless the cache is quantised
-  Halide::Func scale;  // (group, key of the block, block), f32
+  KeyOffsets ahead;   // of the block that is asked for; undefined if none is
+  KeyOffsets scales;  // undefined unless the cache is quantised
+  // (group, key of the block, block), f32. Where neighbouring slots have their scales next to each
+  // other, those of a vector of keys are read at once, without an offset for each (side_by_side
+  // runs over all keys, else apart does); both undefined where a vector may reach past the last
+  // key.
+  Halide::Func scale;
+  Halide::RDom side_by_side, apart;
   int most_groups = 1;
 };
 
@@ -43,7 +49,7 @@ CachedBlock make_cached_block(const TileContext& context, const std::string& nam
 Halide::Expr scale_group(const TileContext& context, bool of_values, const Halide::Expr& feature);
 // A scale in f32, as quantised_number wants it.
 Halide::Expr scale_entry(const TileContext& context, bool of_values, const Halide::Expr& group,
-                         const Halide::Expr& offset);
+                         const Halide::Expr& offset, const Halide::Expr& elements_on = 0);
 
 }  // namespace fovea
 

@@ -120,7 +120,8 @@ class KeyBlockBuilder {
     build_score_();
     build_weight_();
     build_sum_();
-    build_weighted_values_(build_carried_());
+    const BlockRows values = BlockRows::of_values(c_, partial_, s_.cached);
+    build_weighted_values_(build_carried_(values), values);
     s_.loop = make_block_loop(c_, name_, partial_);
     return std::move(s_);
   }
@@ -244,7 +245,8 @@ class KeyBlockBuilder {
     s_.pair_sums = func_("pair_sums");
     s_.pair_sums(pair, vector, block) = 0.0f;
     s_.pair_sums(pair, vector, block) += s_.lane_sums(s_.lanes, pair, vector, block);
-    s_.product(qi, j, block) = s_.pair_sums(j % keys * tile + qi, j / keys, block);
+    s_.product(qi, j, block) =
+        rows.with_scale(s_.pair_sums(j % keys * tile + qi, j / keys, block), j, block);
   }
 
   // What a CPU's tile gains; of a cache the keys of a block need not be neighbours.
@@ -370,16 +372,19 @@ class KeyBlockBuilder {
   }
 
   // The weights that values are multiplied by.
-  Func build_carried_() {
-    if (!c_.variant.weight_factor().defined()) return s_.weight;
+  Func build_carried_(const BlockRows& values) {
+    const Expr factor = c_.variant.weight_factor();
+    if (!factor.defined() && !c_.tiling.scales_apart) return s_.weight;
     const Expr weight = s_.weight(qi, j, block);
-    const Expr product = weight * c_.binder_at(qi, key_()).mutate(c_.variant.weight_factor());
+    Expr product = weight;
+    if (factor.defined()) product = product * c_.binder_at(qi, key_()).mutate(factor);
+    product = values.with_scale(product, j, block);
     s_.carried = func_("carried");
     s_.carried(qi, j, block) = masked_ ? c_.marked(c_.is_visible(weight), product) : product;
     return s_.carried;
   }
 
-  void build_weighted_values_(const Func& weight) {
+  void build_weighted_values_(const Func& weight, const BlockRows& rows) {
     // Of a ring nobody sees what it has given up.
     const KeyRange &live = c_.status.live_keys, &full = c_.status.full_keys;
     const bool some_seen =
@@ -393,7 +398,6 @@ class KeyBlockBuilder {
     const bool has_pairs =
         c_.tiling.dot_pairs && (c_.tiling.feature_lanes == 0 || c_.tiling.row_lanes);
     const bool pairs = has_pairs && (!masked_ || split);
-    const BlockRows rows = BlockRows::of_values(c_, partial_, s_.cached);
     // Halide computes the producers of a Func in the order of their names, and shared memory is
     // dealt out in that order: values of a grid after the weights, in the place of the scores, and
     // only then the sum, which would take that place for a few numbers.

@@ -74,6 +74,11 @@ BindDeclaration TileContext::binder_at(const Expr& row, const Expr& key) const {
   return b;
 }
 
+Expr TileContext::later_block(const Expr& k_block) const {
+  const Expr last = (inputs.kv_len - 1) / tiling.key_block;
+  return Halide::min(k_block + tiling.prefetch_blocks, last);
+}
+
 Expr TileContext::marked(const Expr& visible, const Expr& weight) const {
   if (!weights_have_signs()) return Halide::select(visible, weight, negative_mark);
   return Halide::reinterpret<float>(

@@ -65,6 +65,10 @@ class TileContext {
   virtual Halide::Expr first_block() const { return 0; }
   virtual Halide::Expr end_block() const;
 
+  // The block that is asked for while this one is computed. Behind the last one lie rows that
+  // another head, or nobody, wants.
+  Halide::Expr later_block(const Halide::Expr& k_block) const;
+
   // What a product of a query and a key is multiplied by. Score steps and weight functions see
   // natural units; without them the change of base is part of it.
   Halide::Expr query_scale() const;
@@ -80,7 +84,9 @@ class TileContext {
   // visible key whose weight is 0 must not be left out.
   Halide::Expr marked(const Halide::Expr& visible, const Halide::Expr& weight) const;
   Halide::Expr is_visible(const Halide::Expr& weight) const;
-  bool weights_have_signs() const { return !softmax || variant.weight_factor().defined(); }
+  bool weights_have_signs() const {
+    return !softmax || variant.weight_factor().defined() || tiling.scales_apart;
+  }
 };
 
 }  // namespace fovea

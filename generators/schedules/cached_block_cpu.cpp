@@ -16,9 +16,11 @@ void schedule_cached_block(CachedBlock& cached, const Halide::LoopLevel& level, 
       offsets->f.compute_at(level)
           .bound_extent(block, 1)
           .bound(j, 0, key_block)
-          .vectorize(j, lanes)
-          .update()
-          .vectorize(offsets->scattered.x, lanes);
+          .vectorize(j, lanes);
+      int update = 0;
+      for (const Halide::RDom& keys : {offsets->straight, offsets->scattered}) {
+        if (keys.defined()) offsets->f.update(update++).vectorize(keys.x, lanes);
+      }
     }
     if (!rows->scale.defined()) continue;
     rows->scale.compute_at(level)
@@ -28,6 +30,10 @@ void schedule_cached_block(CachedBlock& cached, const Halide::LoopLevel& level, 
         .reorder(j, group)
         .reorder_storage(j, group)
         .vectorize(j, lanes);
+    if (!rows->side_by_side.defined()) continue;
+    int update = 0;
+    for (const Halide::RDom& keys : {rows->apart, rows->side_by_side})
+      rows->scale.update(update++).reorder(keys.x, group).vectorize(keys.x, lanes);
   }
 }
 

@@ -38,14 +38,15 @@ struct PartScheduler {
   const DecodeCpuSchedule& s;
   const AttentionTiling& t;
   const int rows, keys;  // of one vector of (row, key) pairs
-  const Halide::Expr one_scale;
+  const Halide::Expr one_key_scale, one_value_scale;
 
   PartScheduler(const DecodeCpuSchedule& schedule, const DecodePart& part)
       : s(schedule),
         t(part.tiling),
         rows(t.block_rows),
         keys(t.pair_keys),
-        one_scale(part.inputs.cache.has_one_scale()) {}
+        one_key_scale(part.inputs.cache.has_one_key_scale()),
+        one_value_scale(part.inputs.cache.has_one_value_scale()) {}
 
   // Rows of the tile and as many keys side by side make one vector. Halide does not see through a
   // fused index of eight rows, and would store every number apart.
@@ -227,6 +228,7 @@ struct PartScheduler {
     const int steps = static_cast<int>(*Halide::Internal::as_const_int(st.features.x.extent()));
     const int unroll = largest_divisor_up_to(steps, s.feature_unroll);
     if (unroll > 1) sums.unroll(st.features.x, unroll);
+    if (t.scales_apart) sums.specialize(one_key_scale);
   }
 
   void schedule_weights(Func f, const LoopLevel& level, int count) const {
@@ -266,8 +268,7 @@ struct PartScheduler {
         .unroll(di)
         .unroll(qi)
         .unroll(inner);
-    // A scale for the whole row is multiplied with the weight once, not with every vector.
-    if (is_quantised(t.cache)) st.weighted.update().specialize(one_scale);
+    if (is_quantised(t.cache)) st.weighted.update().specialize(one_value_scale);
   }
 
   void schedule_stage(Func state, int update, KeyBlockStage& st, const Variant& variant) const {
@@ -334,6 +335,8 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
   const bool is_x86 = std::string_view(target.architecture) == "x86";
   s.wide_rows = 4;
   const bool reads_f32 = is_x86 && s.lanes >= 8 && element == Element::F32 && !is_quantised(cache);
+  // What is asked for ahead of pages that lie anywhere must not be far ahead.
+  const bool in_order = !is_cache(cache);
   const int row_bytes = std::min(stored_size(d_qk, cache), stored_size(d_v, cache)) *
                         stored_type(element, cache).bytes();
   // Corrections of the state and sums over places cost the same for a block of any length, but the
@@ -341,8 +344,8 @@ DecodeCpuSchedule default_decode_schedule(const TargetRow& target, const Variant
   // Streams of keys begin in pages of memory of their own: nearer to each other, they were slower
   // than a single one (docs/schedules.md).
   constexpr int stream_bytes = 4096, most_streams = 8, most_bytes = 64 * 1024;
-  s.key_block = reads_f32 && 256 * row_bytes <= most_bytes ? 256 : 128;
-  while (is_quantised(cache) && s.key_block < 512 &&
+  s.key_block = reads_f32 && in_order && 256 * row_bytes <= most_bytes ? 256 : 128;
+  while (is_quantised(cache) && s.key_block < 256 &&
          s.key_block * row_bytes < most_streams * stream_bytes) {
     s.key_block *= 2;
   }
@@ -427,6 +430,7 @@ AttentionTiling tiling(const DecodeCpuSchedule& s, const Variant& variant, Eleme
   t.row_lanes = s.dot_pairs && rows == s.widest_rows;
   t.pair_keys = s.lanes / rows;
   t.key_streams = s.key_streams;
+  t.scales_apart = is_quantised(cache) && rows == 1;
   t.prefetch_blocks = s.prefetch_blocks;
   t.cache = cache;
   t.vector_lanes = s.lanes;
