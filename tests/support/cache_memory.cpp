@@ -41,9 +41,9 @@ float small_float(unsigned bits, int digits, int bias) {
 }  // namespace
 
 std::string CacheSetup::text() const {
-  return fmt::format("page_size={} slots={} sinks={} window={} groups={} scales={}{}", page_size,
+  return fmt::format("page_size={} slots={} sinks={} window={} groups={} scales={}{}{}", page_size,
                      slots, ring_sinks, ring_window, groups, has_scales ? 1 : 0,
-                     rows_outside ? " rows outside" : "");
+                     packed_scales ? " packed" : "", rows_outside ? " rows outside" : "");
 }
 
 fovea_dtype cache_dtype(const TestKernel& kernel) {
@@ -112,21 +112,22 @@ CacheMemory::CacheMemory(const TestKernel& kernel, int64_t batch, int64_t kv_hea
     cache.block_table_stride = columns;
   }
   const fovea_dtype dtype = cache_dtype(kernel);
-  k_ = make_pool_(dtype, kernel.info().d_qk);
-  v_ = make_pool_(dtype, kernel.info().d_v);
+  // A row is a little longer than its features, and starts at a whole byte.
+  const int64_t gap = dtype == FOVEA_I4 ? 2 : 1;
+  k_ = make_pool_(dtype, kernel.info().d_qk, kernel.info().d_qk + gap);
+  v_ = make_pool_(dtype, kernel.info().d_v, kernel.info().d_v + gap);
   if (is_quantised(kernel) && setup.has_scales) {
-    k_scale_ = make_pool_(FOVEA_F16, setup.groups);
-    v_scale_ = make_pool_(FOVEA_F16, setup.groups);
+    const int64_t row = setup.groups + (setup.packed_scales ? 0 : 1);
+    k_scale_ = make_pool_(FOVEA_F16, setup.groups, row);
+    v_scale_ = make_pool_(FOVEA_F16, setup.groups, row);
     cache.k_scale = k_scale_.view;
     cache.v_scale = v_scale_.view;
   }
 }
 
-CacheMemory::Pool CacheMemory::make_pool_(fovea_dtype dtype, int64_t features) {
+CacheMemory::Pool CacheMemory::make_pool_(fovea_dtype dtype, int64_t features, int64_t row) {
   const int64_t outer = pages_ > 0 ? pages_ : batch_;
   const int64_t rows = pages_ > 0 ? setup_.page_size : setup_.slots;
-  // A row is a little longer than its features, and starts at a whole byte.
-  const int64_t row = features + (dtype == FOVEA_I4 ? 2 : 1);
   Pool pool;
   pool.view.dtype = dtype;
   const int64_t extent[] = {outer, kv_heads_, rows, features};
@@ -197,6 +198,12 @@ double CacheMemory::value_scale(int64_t b, int64_t h, int64_t key, int64_t d) co
   return scale_(v_scale_, v_.view.extent[3], b, h, key, d);
 }
 
+void CacheMemory::set_key_scale(int64_t b, int64_t h, int64_t key, double scale) {
+  store_element(row_(k_scale_, b, h, key), FOVEA_F16, static_cast<float>(scale));
+}
+void CacheMemory::set_value_scale(int64_t b, int64_t h, int64_t key, double scale) {
+  store_element(row_(v_scale_, b, h, key), FOVEA_F16, static_cast<float>(scale));
+}
 void CacheMemory::set_key(int64_t b, int64_t h, int64_t key, int64_t d, double number) {
   store_element(row_(k_, b, h, key) + d * bits_of(k_.view.dtype) / 8, k_.view.dtype,
                 static_cast<float>(number));

@@ -17,7 +17,8 @@ struct CacheSetup {
   int32_t ring_sinks = 0, ring_window = 0;
   int64_t groups = 1;  // with a scale of their own, in every row
   bool has_scales = true;
-  bool rows_outside = false;  // slots are outermost in a page, heads inside
+  bool packed_scales = false;  // nothing lies between the scales of neighbouring slots
+  bool rows_outside = false;   // slots are outermost in a page, heads inside
   std::string text() const;
 };
 
@@ -50,6 +51,9 @@ class CacheMemory {
   double value(int64_t b, int64_t h, int64_t key, int64_t d) const;
   double key_scale(int64_t b, int64_t h, int64_t key, int64_t d) const;
   double value_scale(int64_t b, int64_t h, int64_t key, int64_t d) const;
+  // Of rows with a single one.
+  void set_key_scale(int64_t b, int64_t h, int64_t key, double scale);
+  void set_value_scale(int64_t b, int64_t h, int64_t key, double scale);
   // Only in caches that are not quantised.
   void set_key(int64_t b, int64_t h, int64_t key, int64_t d, double number);
   void set_value(int64_t b, int64_t h, int64_t key, int64_t d, double number);
@@ -66,7 +70,7 @@ class CacheMemory {
   struct Pool {
     fovea_tensor view = {};
   };
-  Pool make_pool_(fovea_dtype dtype, int64_t features);
+  Pool make_pool_(fovea_dtype dtype, int64_t features, int64_t row);
   unsigned char* row_(const Pool& pool, int64_t b, int64_t h, int64_t key) const;
   double number_(const Pool& pool, const Pool& scales, int64_t b, int64_t h, int64_t key,
                  int64_t d) const;

@@ -48,6 +48,7 @@ CallSetup cached_setup(const TestKernel& kernel, Random& random, CacheSetup* cac
   const bool must = cache_dtype(kernel) == FOVEA_I8 || cache_dtype(kernel) == FOVEA_I4;
   cache->has_scales = must || random.chance(0.5);
   if (!cache->has_scales) cache->groups = 1;
+  cache->packed_scales = random.chance(0.5);
   return s;
 }
 

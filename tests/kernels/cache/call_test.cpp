@@ -25,6 +25,41 @@ TEST_P(CachedCalls, KeepTheRule) {
   }
 }
 
+// Blocks that are seen whole read the scales of neighbouring slots at once, if nothing lies between
+// them. No append makes negative ones, but whoever fills a cache may.
+class QuantisedScales : public KernelTest {};
+FOVEA_FOR_KERNELS(QuantisedScales, calling_kernels([](const TestKernel& k) {
+                    return !transforms_rows(k) && is_quantised(k);
+                  }));
+
+TEST_P(QuantisedScales, LieSideBySideWithAnySign) {
+  for (const int64_t page_size : {0, 8, 16, 64}) {
+    Random random(GetParam().info().name, 300 + static_cast<uint64_t>(page_size));
+    CacheSetup cache;
+    CallSetup setup = cached_setup(GetParam(), random, &cache);
+    setup.kv_rows = cache.slots = 640;
+    setup.kv_len.assign(static_cast<size_t>(setup.batch), 640);
+    setup.kv_len[0] = 601;
+    setup.q_offset.clear();
+    cache.page_size = page_size;
+    cache.groups = 1;
+    cache.has_scales = cache.packed_scales = true;
+    CachedCall call(GetParam(), setup, cache, random);
+    for (int64_t b = 0; b < setup.batch; ++b) {
+      for (int64_t h = 0; h < setup.kv_heads; ++h) {
+        for (int64_t key = 0; key < setup.kv_len_of(b); ++key) {
+          CacheMemory& memory = call.memory;
+          if (key % 3 == h % 3)
+            memory.set_value_scale(b, h, key, -memory.value_scale(b, h, key, 0));
+          if (key % 5 == h % 5) memory.set_key_scale(b, h, key, -memory.key_scale(b, h, key, 0));
+        }
+      }
+    }
+    EXPECT_EQ(compare(call.checked_run(), call.expected()), "") << call.text();
+    count_case();
+  }
+}
+
 // A cache of transformed keys in few bits gives what one of f32 gives that holds the same numbers.
 class QuantisedTransforms : public KernelTest {};
 FOVEA_FOR_KERNELS(QuantisedTransforms, calling_kernels([](const TestKernel& k) {
