@@ -1,6 +1,5 @@
 // resources_test.cpp: what a call takes from its surroundings: memory, and nothing else.
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <limits>
 
 #include "tests/support/comparison.h"
+#include "tests/support/reserved_memory.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -154,10 +154,9 @@ TEST_P(FarRows, AreReadAtTheirTrueAddress) {
   constexpr int64_t stride = std::numeric_limits<int32_t>::max();
   const int64_t size = element_size(GetParam().dtype());
   const auto bytes = static_cast<size_t>((2 * stride + 64) * size);
-  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED) GTEST_SKIP() << "this system does not reserve " << bytes << " bytes";
-  auto* memory = static_cast<unsigned char*>(mapping);
+  const ReservedMemory reserved(bytes);
+  unsigned char* memory = reserved.data();
+  if (memory == nullptr) GTEST_SKIP() << "this system does not reserve " << bytes << " bytes";
   for (const int64_t step : {stride, -stride}) {
     count_case();
     Random random("far rows", 0);
@@ -173,7 +172,6 @@ TEST_P(FarRows, AreReadAtTheirTrueAddress) {
     problem.call.k = far;
     EXPECT_EQ(bit_difference(problem.checked_run(), expected), "") << step;
   }
-  munmap(mapping, bytes);
 }
 
 }  // namespace

@@ -1,40 +1,29 @@
-// reserved.h: far more address space than memory.
+// reserved.h: elements far apart from each other.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef FOVEA_TESTS_KERNELS_BANK_RESERVED_H
 #define FOVEA_TESTS_KERNELS_BANK_RESERVED_H
 
-#include <sys/mman.h>
-
 #include <cstdint>
 
+#include "tests/support/reserved_memory.h"
 #include "tests/support/strided_tensor.h"
 #include "tests/support/test_kernel.h"
 
 namespace fovea::test::bank {
 
-// Floats of address space, all zero, of which only what is written takes memory.
+// Elements of a kernel's type, all zero, of which only what is touched takes memory.
 class Reserved {
  public:
   Reserved(const TestKernel& kernel, int64_t count)
-      : dtype_(kernel.dtype()), bytes_(static_cast<size_t>(count * element_size(dtype_))) {
-    void* mapping = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping != MAP_FAILED) data_ = static_cast<unsigned char*>(mapping);
-  }
-  ~Reserved() {
-    if (data_ != nullptr) munmap(data_, bytes_);
-  }
-  Reserved(const Reserved&) = delete;
-  Reserved& operator=(const Reserved&) = delete;
-  bool is_there() const { return data_ != nullptr; }
+      : dtype_(kernel.dtype()), memory_(static_cast<size_t>(count * element_size(dtype_))) {}
+  bool is_there() const { return memory_.data() != nullptr; }
   StoredElement at(int64_t element) const {
-    return {data_ + element * element_size(dtype_), dtype_};
+    return {memory_.data() + element * element_size(dtype_), dtype_};
   }
 
  private:
   fovea_dtype dtype_;
-  size_t bytes_;
-  unsigned char* data_ = nullptr;
+  ReservedMemory memory_;
 };
 
 #define SKIP_WITHOUT(memory) \
