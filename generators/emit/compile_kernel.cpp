@@ -11,6 +11,7 @@
 
 #include "generators/emit/device_programs.h"
 #include "generators/emit/files.h"
+#include "generators/lowering/aligned_reads.h"
 #include "generators/lowering/block_conditions.h"
 #include "generators/lowering/choose_body.h"
 #include "generators/lowering/dot_pairs.h"
@@ -180,7 +181,7 @@ class LookAt : public ir::IRMutator {
 size_t lower_grid(Compiled& compiled, Halide::Pipeline halide,
                   const std::vector<Halide::Argument>& arguments, const std::string& symbol,
                   const Halide::Target& target, std::vector<BlockLoopName> loops,
-                  GridItems grid_items) {
+                  GridItems grid_items, AlignedReads aligned_reads = {{}, "", false}) {
   BlockConditions block_conditions(std::move(loops));
   FenceBarriers fence_barriers;
   SharedMemoryMeter meter;
@@ -189,6 +190,7 @@ size_t lower_grid(Compiled& compiled, Halide::Pipeline halide,
   halide.add_custom_lowering_pass(&wide_offsets, nullptr);
   halide.add_custom_lowering_pass(&block_conditions, nullptr);
   halide.add_custom_lowering_pass(&grid_items, nullptr);
+  halide.add_custom_lowering_pass(&aligned_reads, nullptr);
   halide.add_custom_lowering_pass(&fence_barriers, nullptr);
   halide.add_custom_lowering_pass(&measure, nullptr);
   compiled.modules.push_back(with_programs_named(
@@ -199,6 +201,16 @@ size_t lower_grid(Compiled& compiled, Halide::Pipeline halide,
         fmt::format("a block of threads takes {} bytes of shared memory; allowed is {}",
                     meter.bytes, shared_memory_bytes));
   return meter.bytes;
+}
+
+const GridLanguage& language_of(const Halide::Target& target) {
+  return target.has_feature(Halide::Target::CUDA) ? ptx : opencl_c;
+}
+
+AlignedReads reads_of_rows(const KernelInputs& in, const Halide::Target& target) {
+  return {{in.q.name(), in.k.name(), in.v.name()},
+          in.wide_reads.name(),
+          target.has_feature(Halide::Target::CUDA)};
 }
 
 // Of outputs, the scalars with the elements at which they begin.
@@ -226,7 +238,7 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
   const AttentionTiling sizes =
       tiling(schedule, element_of(spec.dtype), spec.d_qk, spec.d_v, cache_kind_of(spec.cache));
   PrefillPipeline pipeline = make_prefill(variant, sizes, status);
-  schedule_prefill(pipeline, schedule, target.has_feature(Halide::Target::CUDA));
+  schedule_prefill(pipeline, schedule, language_of(target));
   const PrefillInputs& in = pipeline.inputs;
   GridItems::Starts starts = {{in.q.name(), in.q_start.name()},
                               {in.k.name(), in.k_start.name()},
@@ -238,7 +250,8 @@ Compiled lower_prefill(const Variant& variant, const KernelSpec& spec,
       compiled, Halide::Pipeline(pipeline.outputs()), in.arguments(), symbol, target,
       block_loops(pipeline),
       GridItems({{in.q_block.name()}, {in.head.name()}, {in.batch.name(), in.sequence.name()}},
-                starts));
+                starts),
+      reads_of_rows(in, target));
   compiled.facts.block_rows = schedule.block_rows();
   compiled.facts.threads = schedule.row_threads * schedule.key_threads;
   compiled.facts.tile_fallback = status.fallback;
@@ -258,7 +271,7 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
   KernelFacts& facts = compiled.facts;
 
   GridPart part = make_grid_part(variant, sizes, status, schedule.chunk_blocks);
-  schedule_grid_part(part, schedule, target.has_feature(Halide::Target::CUDA));
+  schedule_grid_part(part, schedule, language_of(target));
   const GridPartInputs& in = part.inputs;
   GridItems::Starts part_starts = {{in.q.name(), in.q_start.name()},
                                    {in.k.name(), in.k_start.name()},
@@ -269,7 +282,8 @@ Compiled lower_decode(const Variant& variant, const KernelSpec& spec,
       compiled, Halide::Pipeline({part.records}), in.arguments(), part_symbol(symbol, rows), target,
       block_loops(part),
       GridItems({{in.item.name()}, {in.kv_head.name()}, {in.batch.name(), in.sequence.name()}},
-                part_starts));
+                part_starts),
+      reads_of_rows(in, target));
 
   const AttentionTiling of_finish = finish_tiling(schedule, element, spec.d_qk, spec.d_v);
   GridFinish finish = make_grid_finish(variant, of_finish, rows);

@@ -29,6 +29,14 @@ bool has_block_loop(const ir::Stmt& s) {
   return find.found;
 }
 
+// Elements on from where the buffer begins.
+Expr from(const std::string& start, const Expr& index) {
+  const int lanes = index.type().lanes();
+  const Expr first = ir::Variable::make(Halide::Int(64), start);
+  const Expr wide = ir::Cast::make(Halide::Int(64, lanes), index);
+  return wide + (lanes > 1 ? ir::Broadcast::make(first, lanes) : first);
+}
+
 }  // namespace
 
 bool GridItems::follows_grid_(const Expr& e) const {
@@ -87,25 +95,15 @@ ir::Stmt GridItems::visit(const ir::For* op) {
 ir::Stmt GridItems::visit(const ir::Store* op) {
   const auto start = starts_.find(op->name);
   if (start == starts_.end()) return ir::IRMutator::visit(op);
-  const Expr from = ir::Variable::make(Halide::Int(64), start->second);
-  const Expr index = Halide::cast<int64_t>(mutate(op->index));
-  return ir::Store::make(op->name, mutate(op->value),
-                         index.type().lanes() > 1
-                             ? index + ir::Broadcast::make(from, index.type().lanes())
-                             : index + from,
+  return ir::Store::make(op->name, mutate(op->value), from(start->second, mutate(op->index)),
                          op->param, mutate(op->predicate), ir::ModulusRemainder());
 }
 
 Expr GridItems::visit(const ir::Load* op) {
   const auto start = starts_.find(op->name);
   if (start == starts_.end()) return ir::IRMutator::visit(op);
-  const Expr from = ir::Variable::make(Halide::Int(64), start->second);
-  const Expr index = Halide::cast<int64_t>(mutate(op->index));
-  return ir::Load::make(op->type, op->name,
-                        index.type().lanes() > 1
-                            ? index + ir::Broadcast::make(from, index.type().lanes())
-                            : index + from,
-                        op->image, op->param, mutate(op->predicate), ir::ModulusRemainder());
+  return ir::Load::make(op->type, op->name, from(start->second, mutate(op->index)), op->image,
+                        op->param, mutate(op->predicate), ir::ModulusRemainder());
 }
 
 }  // namespace fovea

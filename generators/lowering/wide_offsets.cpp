@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/lowering/wide_offsets.h"
 
+#include <stdexcept>
+
 namespace fovea {
 namespace {
 
@@ -14,6 +16,8 @@ Expr narrowed_number(const Expr& e) {
     const Expr inner = narrowed_number(same->value);
     return inner.defined() ? ir::Broadcast::make(inner, same->lanes) : Expr();
   }
+  if (const auto* call = e.as<ir::Call>(); call && call->name == narrowed_name)
+    return call->args[0];
   const auto* cast = e.as<ir::Cast>();
   if (!cast || cast->type.element_of() != Halide::Int(32) ||
       cast->value.type().element_of() != Halide::Int(64)) {
@@ -36,6 +40,10 @@ Expr widened(const Expr& e) {
 }
 
 }  // namespace
+
+Expr narrowed(const Expr& offset) {
+  return ir::Call::make(Halide::Int(32), narrowed_name, {offset}, ir::Call::PureExtern);
+}
 
 Expr WideOffsets::visit(const ir::Cast* op) {
   const Expr value = mutate(op->value);

@@ -10,8 +10,14 @@
 
 namespace fovea {
 
+// An offset in 64 bits as an index. Halide does not look into it for bounds: where two versions of
+// a loop read the same rows, Halide 21 fails to merge what it finds there.
+inline constexpr const char* narrowed_name = "fovea_narrowed";
+Halide::Expr narrowed(const Halide::Expr& offset);
+
 // Halide takes an index of a buffer in 32 bits and widens it when it becomes part of an offset.
-// Where a 64-bit number was narrowed for that, both conversions are taken out again.
+// Where a 64-bit number was narrowed for that, both conversions are taken out again. Calls of
+// narrowed() must be.
 class WideOffsets : public Halide::Internal::IRMutator {
  private:
   using Halide::Internal::IRMutator::visit;

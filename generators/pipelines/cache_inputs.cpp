@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "generators/lowering/wide_offsets.h"
+
 namespace fovea {
 
 using Halide::Expr;
@@ -24,10 +26,11 @@ Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place, const Exp
 
 Expr slot_entry(const Halide::ImageParam& slots, const Expr& feature, const Expr& offset,
                 const Expr& elements_on) {
-  const Expr narrow =
-      Halide::unsafe_promise_clamped(Halide::cast<int32_t>(offset), 0, slots.dim(1).extent() - 1);
+  const bool grid = slots.dimensions() == 5;
+  const Expr narrow = Halide::unsafe_promise_clamped(
+      grid ? narrowed(offset) : Halide::cast<int32_t>(offset), 0, slots.dim(1).extent() - 1);
   const Expr at = narrow + elements_on;
-  return slots.dimensions() == 4 ? slots(feature, at, 0, 0) : slots(feature, at, 0, 0, 0);
+  return grid ? slots(feature, at, 0, 0, 0) : slots(feature, at, 0, 0);
 }
 
 CacheInputs make_cache_inputs(CacheKind kind, bool grid) {

@@ -136,7 +136,7 @@ Expr number_of_record(const GridPart& p, int numbers) {
     const Expr at =
         p.states.size() == 1 ? Expr(number) : Halide::clamp(number - i * numbers, 0, numbers - 1);
     const Expr is_feature = at < p.tiling.d_v;
-    const FeaturePlace place_in_group = place_of(p.tiling, at);
+    const FeaturePlace place_in_group = place_of(p.tiling, Halide::min(at, p.tiling.d_v - 1));
     const Expr slot_of = Halide::select(is_feature, place_in_group.slot,
                                         Halide::clamp(features + at - p.tiling.d_v, 0,
                                                       features + numbers - 1 - p.tiling.d_v)),
@@ -204,8 +204,8 @@ int record_numbers(const Variant& variant, const AttentionTiling& tiling) {
 
 std::vector<Halide::Argument> GridPartInputs::arguments() const {
   std::vector<Halide::Argument> all = {
-      q,      k,     v,        q_start,  k_start, v_start, item, kv_head, heads_per_kv,
-      chunks, batch, sequence, q_offset, q_len,   kv_len,  scale};
+      q,      k,     v,        q_start,  k_start, v_start, item,  kv_head,   heads_per_kv,
+      chunks, batch, sequence, q_offset, q_len,   kv_len,  scale, wide_reads};
   if (is_cache(cache.kind)) all.insert(all.end(), {chunks_before_gap, gap_chunks});
   cache.append_to(all);
   append_parameters(parameters, all);

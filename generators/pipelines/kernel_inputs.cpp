@@ -53,7 +53,8 @@ KernelInputs make_kernel_inputs(const Variant& variant, const AttentionTiling& t
                   Halide::Param<int>("kv_head"),
                   Halide::Param<float>("scale"),
                   make_cache_inputs(tiling.cache, tiling.grid),
-                  make_parameters(variant)};
+                  make_parameters(variant),
+                  Halide::Param<int>("wide_reads")};
   for (Halide::ImageParam* p : {&in.q, &in.k, &in.v}) {
     const int features = p == &in.v ? tiling.d_v : tiling.d_qk;
     p->dim(0).set_bounds(0, p == &in.q ? features : stored_size(features, tiling.cache));

@@ -153,9 +153,9 @@ std::vector<Halide::Param<int64_t>> make_output_starts(const Variant& variant) {
 }
 
 std::vector<Halide::Argument> PrefillInputs::grid_arguments() const {
-  std::vector<Halide::Argument> all = {q,        k,        v,     q_start,      k_start,
-                                       v_start,  q_block,  head,  heads_per_kv, batch,
-                                       sequence, q_offset, q_len, kv_len,       scale};
+  std::vector<Halide::Argument> all = {
+      q,     k,        v,        q_start, k_start, v_start, q_block,   head, heads_per_kv,
+      batch, sequence, q_offset, q_len,   kv_len,  scale,   wide_reads};
   cache.append_to(all);
   append_parameters(parameters, all);
   for (const Halide::Param<int64_t>& start : output_starts) all.push_back(start);

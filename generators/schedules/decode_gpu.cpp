@@ -60,7 +60,7 @@ AttentionTiling finish_tiling(const DecodeGpuSchedule& s, Element element, int d
   return t;
 }
 
-void schedule_grid_part(GridPart& p, const DecodeGpuSchedule& s, bool vector_state) {
+void schedule_grid_part(GridPart& p, const DecodeGpuSchedule& s, const GridLanguage& language) {
   Func out = p.records;
   const int softmax = p.states[0].partial.maximum.defined() ? 2 : 1;
   const int numbers = (p.tiling.d_v + softmax) * static_cast<int>(p.states.size());
@@ -75,7 +75,7 @@ void schedule_grid_part(GridPart& p, const DecodeGpuSchedule& s, bool vector_sta
       .gpu_blocks(item, head, sequence);
   deal_out(out, {number, qi}, {}, s);
   out.never_partition_all();
-  schedule_grid_tile(p, LoopLevel(out, item), s, vector_state);
+  schedule_grid_tile(p, p.inputs, LoopLevel(out, item), s, language);
 }
 
 void schedule_grid_finish(GridFinish& p) {

@@ -44,21 +44,25 @@ int key_padding(const PrefillGpuSchedule& s) {
 constexpr int whole_vector = 4;
 constexpr int banks = 32, sector_bytes = 32;
 
+// How many different words threads that are served together want of one bank at worst, where each
+// reads or writes `width` words at once, from first_word(thread) on.
+size_t bank_ways(int width, const std::function<int(int)>& first_word) {
+  std::array<std::set<int>, banks> words;
+  for (int thread = 0; thread < banks / width; ++thread) {
+    const int first = first_word(thread);
+    for (int word = first; word < first + width; ++word)
+      words[static_cast<size_t>(word % banks)].insert(word);
+  }
+  size_t most = 0;
+  for (const std::set<int>& of_bank : words) most = std::max(most, of_bank.size());
+  return most;
+}
+
 // The fewest numbers, from `extent` on, that may lie between neighbours of the next dimension for
-// threads to meet in no bank, or in as few as can be: how many different words those that are
-// served together want of one bank at worst, where each reads or writes `width` words at once, from
-// first_word(thread, numbers) on.
+// threads to meet in no bank, or in as few as can be; first_word(thread, numbers).
 int padded(int extent, int width, const std::function<int(int, int)>& first_word) {
   const auto ways = [&](int numbers) {
-    std::array<std::set<int>, banks> words;
-    for (int thread = 0; thread < banks / width; ++thread) {
-      const int first = first_word(thread, numbers);
-      for (int word = first; word < first + width; ++word)
-        words[static_cast<size_t>(word % banks)].insert(word);
-    }
-    size_t most = 0;
-    for (const std::set<int>& of_bank : words) most = std::max(most, of_bank.size());
-    return most;
+    return bank_ways(width, [&](int thread) { return first_word(thread, numbers); });
   };
   int best = extent;
   for (int numbers = extent; numbers < extent + banks; numbers += width) {
@@ -153,32 +157,124 @@ void share_reductions(RowChain& chain, const LoopLevel& level, const Var& of_row
 
 namespace {
 
-// Rows that are read along their features, as they lie, and stored across them, `together` of them
-// read at once: threads that are served together take few features of some rows, which with the
-// right padding lie in different banks, but no fewer than share a sector.
-void share_transposed(Func rows, const LoopLevel& level, const Var& of_row, int together, int size,
-                      int element_bytes, const PrefillGpuSchedule& s) {
-  const int features =
-      largest_power_of_two(size, std::max(banks / together, sector_bytes / element_bytes));
-  const Var feature("feature"), features_outer("features_outer"), rows_outer("rows_outer");
-  rows.compute_at(level)
-      .split(d, features_outer, feature, features)
-      .split(of_row, rows_outer, of_row, together);
-  deal_out(rows, {feature, of_row, features_outer, rows_outer}, {}, s);
+// How a thread reads what is shared.
+struct ThreadReads {
+  bool vector_state;
+  Halide::Expr may_be_wide;  // whether wide_read_bytes may be read at once; undefined: never
+};
+
+ThreadReads reads(const KernelInputs& inputs, const PrefillGpuSchedule& s,
+                  const GridLanguage& language) {
+  if (!s.wide_reads) return {language.vector_state, {}};
+  return {language.vector_state,
+          language.unaligned_vectors ? Halide::Internal::const_true() : inputs.wide_reads != 0};
 }
 
-void share_key_rows(RowChain& chain, const LoopLevel& level, const PrefillGpuSchedule& s, int size,
-                    bool stage, int padding, int element_bytes) {
+// Rows in memory of the device.
+struct StoredRows {
+  int size, element_bytes;
+  Halide::Expr may_be_wide;
+
+  // Neighbouring features of a wide read; 1: there is none.
+  int read_together() const {
+    const int features = wide_read_bytes / element_bytes;
+    return may_be_wide.defined() && size % features == 0 ? features : 1;
+  }
+};
+
+// Numbers after a row of values.
+int value_padding(const StoredRows& stored) {
+  return stored.read_together() > whole_vector ? whole_vector : 0;
+}
+
+// Schedules the loops with wide reads by `wide`, and where it depends on the call whether there may
+// be any, those without by `narrow`.
+void share_rows(Func rows, const LoopLevel& level, const StoredRows& stored,
+                const std::function<void(Halide::Stage, int)>& wide,
+                const std::function<void(Halide::Stage)>& narrow) {
+  rows.compute_at(level);
+  const int together = stored.read_together();
+  const bool always = together > 1 && Halide::Internal::is_const_one(stored.may_be_wide);
+  if (always) {
+    wide(rows, together);
+  } else {
+    if (together > 1) wide(rows.specialize(stored.may_be_wide), together);
+    narrow(rows);
+  }
+}
+
+// Neighbouring wide reads of a row, of `numbers` features each, by the threads of a warp, which
+// take as many rows as that leaves: no fewer than share a sector, and so many that what is stored
+// across the features, `pitch` words from one to the next, lies in different banks if it can.
+int neighbouring_reads(int features, int numbers, int pitch) {
+  const auto ways = [&](int reads) {
+    return bank_ways(1,
+                     [&](int thread) { return thread % reads * numbers * pitch + thread / reads; });
+  };
+  const int all = features / numbers;
+  int best = largest_power_of_two(all, sector_bytes / wide_read_bytes);
+  for (int reads = best; reads <= banks && all % reads == 0; reads *= 2) {
+    if (ways(reads) < ways(best)) best = reads;
+  }
+  return best;
+}
+
+// Rows that are read along their features, as they lie, and stored across them, `pitch` words from
+// one to the next, `together` of them read at once: threads that are served together take few
+// features of some rows, which with the right padding lie in different banks, but no fewer than
+// share a sector.
+void share_transposed(Func rows, const LoopLevel& level, const Var& of_row, int together,
+                      int row_count, int pitch, const StoredRows& stored,
+                      const PrefillGpuSchedule& s) {
+  const Var feature("feature"), features_outer("features_outer"), rows_outer("rows_outer");
+  const auto wide = [&](Halide::Stage stage, int numbers) {
+    const int neighbours = neighbouring_reads(stored.size, numbers, pitch);
+    stage.split(d, d, feature, numbers)
+        .split(d, features_outer, d, neighbours)
+        .split(of_row, rows_outer, of_row, largest_power_of_two(row_count, banks / neighbours))
+        .vectorize(feature);
+    deal_out(stage, {d, of_row, features_outer, rows_outer}, {feature}, s);
+  };
+  const auto narrow = [&](Halide::Stage stage) {
+    const int features = largest_power_of_two(
+        stored.size, std::max(banks / together, sector_bytes / stored.element_bytes));
+    stage.split(d, features_outer, feature, features).split(of_row, rows_outer, of_row, together);
+    deal_out(stage, {feature, of_row, features_outer, rows_outer}, {}, s);
+  };
+  share_rows(rows, level, stored, wide, narrow);
+}
+
+// The same, stored as they are read. A wide read of narrow elements makes several vectors, and
+// threads that store the first of theirs skip the others: threads that are served together take as
+// many rows as a read has vectors, and what follows a row shifts the next one's banks.
+void share_straight(Func rows, const LoopLevel& level, const Var& of_row, int row_count,
+                    const StoredRows& stored, const PrefillGpuSchedule& s) {
+  const Var feature("feature"), features_outer("features_outer"), rows_outer("rows_outer");
+  rows.bound_storage(d, stored.size + value_padding(stored));
+  const auto wide = [&](Halide::Stage stage, int numbers) {
+    stage.split(d, d, feature, numbers)
+        .split(d, features_outer, d, largest_power_of_two(stored.size / numbers, banks / numbers))
+        .split(of_row, rows_outer, of_row, largest_power_of_two(row_count, numbers / whole_vector))
+        .vectorize(feature);
+    deal_out(stage, {d, of_row, features_outer, rows_outer}, {feature}, s);
+  };
+  share_rows(rows, level, stored, wide,
+             [&](Halide::Stage stage) { deal_out(stage, {d, of_row}, {}, s); });
+}
+
+void share_key_rows(RowChain& chain, const LoopLevel& level, const PrefillGpuSchedule& s,
+                    bool stage, int padding, const StoredRows& stored) {
   share_reductions(chain, level, j, s.key_block(), true, s);
   if (!stage) return;
   Func rows = chain.steps.back().row;
-  rows.bound(d, 0, size).bound(j, 0, s.key_block()).bound_extent(block, 1);
+  rows.bound(d, 0, stored.size).bound(j, 0, s.key_block()).bound_extent(block, 1);
   if (padding > 0) {
     // Keys follow each other, so that a thread reads its tile of them at once.
     rows.reorder_storage(j, d, block).bound_storage(j, s.key_block() + padding);
-    share_transposed(rows, level, j, std::gcd(s.key_tile, whole_vector), size, element_bytes, s);
+    share_transposed(rows, level, j, std::gcd(s.key_tile, whole_vector), s.key_block(),
+                     s.key_block() + padding, stored, s);
   } else {
-    share(rows, level, {d, j}, s);
+    share_straight(rows, level, j, s.key_block(), stored, s);
   }
 }
 
@@ -243,15 +339,17 @@ StageLevels schedule_block_loop(Func state, const LoopLevel& home, int update, B
 
 void schedule_stage(Func state, const LoopLevel& home, int update, KeyBlockStage& s,
                     const PrefillGpuSchedule& p, const AttentionTiling& t, int slices,
-                    bool whole_blocks, bool vector_state) {
+                    bool whole_blocks, const ThreadReads& reads) {
+  const bool vector_state = reads.vector_state;
   const auto [level, of_thread] = schedule_block_loop(state, home, update, s.loop, p, vector_state);
   if (Func places = s.cached.places; places.defined()) {
     places.bound(j, 0, p.key_block()).bound_extent(block, 1).hoist_storage(home);
     share(places, level, {j}, p);
   }
   const int element_bytes = stored_type(t.element, t.cache).bytes();
-  share_key_rows(s.keys, level, p, t.d_qk, p.stage_keys, key_padding(p), element_bytes);
-  share_key_rows(s.values, level, p, t.d_v, p.stage_values, 0, element_bytes);
+  share_key_rows(s.keys, level, p, p.stage_keys, key_padding(p),
+                 {t.d_qk, element_bytes, reads.may_be_wide});
+  share_key_rows(s.values, level, p, p.stage_values, 0, {t.d_v, element_bytes, reads.may_be_wide});
   for (Func f : s.diagonals) {
     f.bound(diagonal, 0, p.block_rows() + p.key_block()).bound_extent(block, 1).hoist_storage(home);
     share(f, level, {diagonal}, p);
@@ -340,7 +438,7 @@ PrefillGpuSchedule first_that_fits(std::span<const GridTileShape> shapes, const 
     const int state =
         state_rows(s) * (d_v / s.feature_group) * (s.feature_group + 2) * variant.slice_count();
     const int key_rows = s.stage_keys ? d_qk * (keys + key_padding(s)) : 0;
-    const int value_rows = s.stage_values ? d_v * keys : 0;
+    const int value_rows = s.stage_values ? (d_v + whole_vector) * keys : 0;
     // Scores, weights and values take places that keys or scores had before them, whole and partly
     // visible blocks the same ones; weights may take that of terms of the distance instead, and
     // make it as large. The rest: sums and flags.
@@ -397,6 +495,8 @@ AttentionTiling tiling(const PrefillGpuSchedule& s, Element element, int d_qk, i
   t.cache = cache;
   t.grid = true;
   t.feature_run = feature_run(s);
+  // What a thread reads at once of numbers in few bits shares a scale and a shift.
+  if (is_quantised(cache) && s.wide_reads) t.vector_lanes = wide_read_bytes;
   return t;
 }
 
@@ -409,7 +509,8 @@ void set_grid_bounds(const Func& grid, int d_v) {
     Halide::OutputImageParam(buffers[i]).dim(0).set_stride(0);
 }
 
-void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s, bool vector_state) {
+void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s,
+                      const GridLanguage& language) {
   const int d_v = p.tiling.d_v;
   Func out = p.grid;
   set_grid_bounds(out, d_v);
@@ -421,17 +522,19 @@ void schedule_prefill(PrefillPipeline& p, const PrefillGpuSchedule& s, bool vect
   out.never_partition_all();
 
   const LoopLevel level(out, tile);
-  schedule_grid_tile(p, level, s, vector_state);
+  schedule_grid_tile(p, p.inputs, level, s, language);
   share_reductions(p.finished.output_rows, level, qi, s.block_rows(), false, s);
 }
 
-void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillGpuSchedule& s,
-                        bool vector_state) {
+void schedule_grid_tile(AttentionTile& p, const KernelInputs& inputs, const LoopLevel& level,
+                        const PrefillGpuSchedule& s, const GridLanguage& language) {
+  const ThreadReads of_thread = reads(inputs, s, language);
   const int d_qk = p.tiling.d_qk, d_v = p.tiling.d_v;
   share_reductions(p.queries, level, qi, s.block_rows(), false, s);
   p.query.scaled.bound(qi, 0, s.block_rows()).bound(d, 0, d_qk).bound_storage(qi, query_rows(s));
-  share_transposed(p.query.scaled, level, qi, std::gcd(s.block_rows(), whole_vector), d_qk,
-                   stored_type(p.tiling.element).bytes(), s);
+  share_transposed(p.query.scaled, level, qi, std::gcd(s.block_rows(), whole_vector),
+                   s.block_rows(), query_rows(s),
+                   {d_qk, stored_type(p.tiling.element).bytes(), of_thread.may_be_wide}, s);
   for (EntryBounds& e : p.row_entries) {
     e.entries.bound(qi, 0, s.block_rows());
     share(e.entries, level, {qi}, s);
@@ -451,8 +554,8 @@ void schedule_grid_tile(AttentionTile& p, const LoopLevel& level, const PrefillG
     share(a.state, level, {group, qi, slot}, s);
     int update = 0;
     if (p.has_full)
-      schedule_stage(a.state, level, update++, a.full, s, p.tiling, slices, true, vector_state);
-    schedule_stage(a.state, level, update, a.partial, s, p.tiling, slices, false, vector_state);
+      schedule_stage(a.state, level, update++, a.full, s, p.tiling, slices, true, of_thread);
+    schedule_stage(a.state, level, update, a.partial, s, p.tiling, slices, false, of_thread);
     a.state.never_partition_all();
   }
 }

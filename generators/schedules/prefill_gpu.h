@@ -23,6 +23,9 @@ struct PrefillGpuSchedule {
   int feature_group = 8;   // features of a thread; divides d_v
   bool stage_keys = true;  // into shared memory; else every thread reads them where they lie
   bool stage_values = true;
+  // Where rows begin at multiples of wide_read_bytes, a thread reads so many bytes at once, of what
+  // is staged.
+  bool wide_reads = true;
 
   int block_rows() const { return row_threads * row_tile; }
   int key_block() const { return key_threads * key_tile; }
@@ -51,11 +54,19 @@ void check(const PrefillGpuSchedule& schedule, int d_v);
 AttentionTiling tiling(const PrefillGpuSchedule& schedule, Element element, int d_qk, int d_v,
                        CacheKind cache);
 
-// Applies the schedule. The pipeline must have been made with tiling(schedule, …). With
-// `vector_state` a thread reads and writes the state of its rows at once: in PTX, not in OpenCL C,
-// for which Halide 21 fails on selections between such vectors.
+// What the language of a device can do.
+struct GridLanguage {
+  // A thread may read and write the state of its rows at once: PTX. Halide 21 fails to write OpenCL
+  // C for selections between such vectors.
+  bool vector_state;
+  // Vectors may begin at any element: OpenCL's vload. In PTX they are aligned.
+  bool unaligned_vectors;
+};
+inline constexpr GridLanguage ptx{true, false}, opencl_c{false, true};
+
+// Applies the schedule. The pipeline must have been made with tiling(schedule, …).
 void schedule_prefill(PrefillPipeline& pipeline, const PrefillGpuSchedule& schedule,
-                      bool vector_state);
+                      const GridLanguage& language);
 
 // What other passes of a grid share with it.
 
@@ -72,8 +83,9 @@ void share(Halide::Func f, const Halide::LoopLevel& level, const std::vector<Hal
 void share_reductions(RowChain& chain, const Halide::LoopLevel& level, const Halide::Var& of_row,
                       int rows, bool in_block, const PrefillGpuSchedule& schedule);
 // Queries and states of a tile; level: a block of threads.
-void schedule_grid_tile(AttentionTile& tile, const Halide::LoopLevel& level,
-                        const PrefillGpuSchedule& schedule, bool vector_state);
+void schedule_grid_tile(AttentionTile& tile, const KernelInputs& inputs,
+                        const Halide::LoopLevel& level, const PrefillGpuSchedule& schedule,
+                        const GridLanguage& language);
 // Of a Func that grid_of_rows has made.
 void set_grid_bounds(const Halide::Func& grid, int d_v);
 

@@ -65,6 +65,7 @@ constexpr Field<PrefillGpuSchedule> prefill_gpu_fields[] = {
     {"feature_group", &PrefillGpuSchedule::feature_group},
     {"stage_keys", nullptr, &PrefillGpuSchedule::stage_keys},
     {"stage_values", nullptr, &PrefillGpuSchedule::stage_values},
+    {"wide_reads", nullptr, &PrefillGpuSchedule::wide_reads},
 };
 
 constexpr Field<DecodeGpuSchedule> decode_gpu_fields[] = {
@@ -75,6 +76,7 @@ constexpr Field<DecodeGpuSchedule> decode_gpu_fields[] = {
     {"feature_group", &DecodeGpuSchedule::feature_group},
     {"stage_keys", nullptr, &DecodeGpuSchedule::stage_keys},
     {"stage_values", nullptr, &DecodeGpuSchedule::stage_values},
+    {"wide_reads", nullptr, &DecodeGpuSchedule::wide_reads},
     {"chunk_blocks", &DecodeGpuSchedule::chunk_blocks},
 };
 

@@ -2,11 +2,13 @@
 // arguments and errors are seen on machines without a GPU. Each test has a process of its own,
 // because a driver is loaded once. SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
+#include <fovea/registry.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <fovea/fovea.hpp>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -156,6 +158,75 @@ TEST_F(CudaCall, OnlyQueuesItsWork) {
   EXPECT_EQ(fake->waits, 1);
   EXPECT_EQ(fake->modules, 1);
   EXPECT_EQ(fake->pushed, 0);  // the thread had a context
+}
+
+// What a kernel is told of rows.
+int32_t told_wide_reads = -1;
+template <int argument>
+int remember_wide_reads(void** argv) {
+  std::memcpy(&told_wide_reads, argv[argument], sizeof(told_wide_reads));
+  return 0;
+}
+
+TEST_F(CudaCall, KernelsAreToldWhetherAllRowsAreAligned) {
+  use_driver();
+  place_on_device(1, 2, 8, 32);
+  // The library, with kernels that remember.
+  fovea_library_info library = *fovea_device_kinds_library();
+  std::vector<fovea_kernel_info> kernels(library.kernels, library.kernels + library.kernel_count);
+  const fovea_decode_part part = {8, remember_wide_reads<17>};
+  std::vector<fovea_decode_info> decode;
+  decode.reserve(kernels.size());
+  for (fovea_kernel_info& kernel : kernels) {
+    if (kernel.run != nullptr) kernel.run = remember_wide_reads<16>;
+    if (kernel.decode == nullptr) continue;
+    decode.push_back(*kernel.decode);
+    decode.back().part_count = 1;
+    decode.back().parts = &part;
+    kernel.decode = &decode.back();
+  }
+  library.kernels = kernels.data();
+  const auto told = [&] {
+    told_wide_reads = -1;
+    EXPECT_EQ(fovea_variant_run(&library, kernels[0].variant, &call, nullptr), FOVEA_OK)
+        << fovea_last_message();
+    return told_wide_reads;
+  };
+  for (const char* pass : {"prefill", "decode"}) {
+    exec.pass = pass;
+    if (pass == std::string("decode")) {
+      call.workspace_size = fovea_variant_workspace(&library, kernels[0].variant, &call);
+      uint64_t address = 0;
+      ASSERT_EQ(allocate(&address, call.workspace_size), 0);
+      call.workspace = reinterpret_cast<void*>(address);
+    }
+    EXPECT_EQ(told(), 1) << pass;
+    const auto change_back = [&, before = call] { call = before; };
+    call.k.data = static_cast<float*>(call.k.data) + 4;
+    EXPECT_EQ(told(), 1) << pass << ": 16 bytes on";
+    call.k.data = static_cast<float*>(call.k.data) + 1;
+    EXPECT_EQ(told(), 0) << pass << ": keys 4 bytes on";
+    change_back();
+    for (fovea_tensor* tensor : {&call.q, &call.k, &call.v}) {
+      tensor->extent[2] -= 1;
+      tensor->extent[1] = 1;
+    }
+    call.out.extent[1] = 1;
+    call.out.extent[2] -= 1;
+    for (fovea_tensor* tensor : {&call.q, &call.v}) {
+      tensor->stride[2] = 66;
+      EXPECT_EQ(told(), 0) << pass << ": rows of 66";
+      tensor->stride[2] = 68;
+      EXPECT_EQ(told(), 1) << pass << ": rows of 68";
+      tensor->stride[1] = 4097;
+      EXPECT_EQ(told(), 1) << pass << ": the distance of heads, of which there is one";
+    }
+    change_back();
+    call.v.stride[1] += 2;
+    call.v.extent[2] = call.k.extent[2] = 16;
+    EXPECT_EQ(told(), 0) << pass << ": heads of values";
+    change_back();
+  }
 }
 
 TEST_F(CudaCall, SequencesOfOneShapeShareALaunch) {

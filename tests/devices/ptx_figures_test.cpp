@@ -129,8 +129,8 @@ std::string row_of(const std::string& kernel, const fs::path& folder, const Mach
   for (const int share : shares) row << ',' << share;
   const fovea::test::WarpAccesses worst =
       fovea::test::warp_accesses(read(ptx), decodes(kernel) ? 16 : 8);  // threads along x
-  for (const int figure :
-       {worst.products, worst.values, worst.block, worst.tile, worst.sectors_percent})
+  for (const int figure : {worst.products, worst.values, worst.block, worst.tile,
+                           worst.sectors_percent, worst.read_bits})
     row << ',' << figure;
   return row.str() + "\n";
 }
@@ -173,7 +173,8 @@ TEST(PtxFigures, AreThoseOfTheTable) {
   std::string table =
       "kernel,gpu,registers,spilled_bytes,shared_bytes,threads,blocks,occupancy_percent,"
       "ffma_percent_products,ffma_percent_values,bank_ways_products,bank_ways_values,"
-      "bank_ways_of_block,bank_ways_of_tile,sectors_percent\n";
+      "bank_ways_of_block,bank_ways_of_tile,sectors_percent,"
+      "read_bits\n";
   for (const char* kernel : kernels) {
     ASSERT_EQ(emit(kernel, folder), "");
     for (const Machine& machine : machines) table += row_of(kernel, folder, machine);
@@ -211,8 +212,12 @@ $L__BB0_3:                              // %"3_for_weighted_full.s1.value_keys_f
 TEST(WarpAccesses, AreCountedByBanksAndSectors) {
   // Rows of 32 numbers; rows of 4; every other number, each by 4 threads; groups of 8 numbers.
   EXPECT_EQ(fovea::test::warp_accesses(few_accesses, 8),
-            (fovea::test::WarpAccesses{
-                .products = 1, .values = 2, .block = 1, .tile = 32, .sectors_percent = 800}));
+            (fovea::test::WarpAccesses{.products = 1,
+                                       .values = 2,
+                                       .block = 1,
+                                       .tile = 32,
+                                       .sectors_percent = 800,
+                                       .read_bits = 32}));
 }
 
 // What the table must show, whoever writes it.
@@ -225,18 +230,19 @@ TEST(PtxFigures, NoSpillsNoThreadsThatMeetAndMostlyMultiplyAdd) {
     std::vector<std::string> cells;
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    ASSERT_EQ(cells.size(), 15u) << line;
+    ASSERT_EQ(cells.size(), 16u) << line;
     EXPECT_EQ(cells[3], "0") << line;
     EXPECT_LE(std::stoi(cells[4]), 48 * 1024) << line;
     EXPECT_EQ(cells[10], "1") << line;
     EXPECT_EQ(cells[11], "1") << line;
-    // Keys of 16 bits meet in pairs where they are stored.
-    const bool has_pairs = cells[0].find("f16__") != std::string::npos;
+    // Keys of 16 bits meet in pairs where they are stored, but in decode.
+    const bool has_pairs = cells[0].find("f16__") != std::string::npos && !decodes(cells[0]);
     EXPECT_LE(std::stoi(cells[12]), has_pairs ? 2 : 1) << line;
     // A table's entries lie at distances that the kernel does not know.
     if (cells[0].find("rope_half") == std::string::npos) {
       EXPECT_EQ(cells[14], "100") << line;
     }
+    EXPECT_EQ(cells[15], "128") << line;
     if (decodes(cells[0])) continue;  // bound by memory
     EXPECT_GE(std::stoi(cells[8]), 60) << line;
     EXPECT_GE(std::stoi(cells[9]), 60) << line;

@@ -224,8 +224,9 @@ void add_accesses(const std::string& ptx, int threads_x, WarpAccesses& worst) {
     const Lanes at = kernel.addresses(a);
     const bool in_block = kernel.is_in(a, R"(\.blocks_)");
     if (!a.is_shared) {
-      if (a.is_load && in_block)
-        worst.sectors_percent = std::max(worst.sectors_percent, sectors_percent(at, a.bytes));
+      if (!a.is_load || !in_block) continue;
+      worst.sectors_percent = std::max(worst.sectors_percent, sectors_percent(at, a.bytes));
+      worst.read_bits = std::max(worst.read_bits, 8 * a.bytes);
       continue;
     }
     int& place = kernel.is_in(a, R"(product_\w+\.s1\.features)")      ? worst.products

@@ -15,6 +15,7 @@ struct WarpAccesses {
   int block = 0;                 // elsewhere in the loops over blocks of keys
   int tile = 0;                  // once for each block of rows
   int sectors_percent = 0;       // of loads in the loops over blocks of keys
+  int read_bits = 0;             // of the widest of these loads
 
   bool operator==(const WarpAccesses&) const = default;
 };

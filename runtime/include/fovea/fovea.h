@@ -19,8 +19,9 @@ extern "C" {
 #define FOVEA_VERSION_MINOR 1
 #define FOVEA_VERSION_PATCH 0
 
-/* Raised when the layout of a structure shared with generated code changes. */
-#define FOVEA_ABI_VERSION 6
+/* Raised when the layout of a structure shared with generated code changes, or the arguments of
+ * kernels. */
+#define FOVEA_ABI_VERSION 7
 
 /* What a call returns. On anything but FOVEA_OK nothing was written and fovea_last_message() says
  * what to change. */

@@ -83,14 +83,15 @@ int launch_prefill(const DeviceWork& work, const Run& run, int64_t first_head, i
   RunCache cache(work, keys_of(*work.problem, run.first));
   RunScalars s(*work.problem, run.first);
   RunOutputs outputs(work, run, first_head, heads);
+  int32_t wide_reads = in.wide_reads(*work.problem);
   int32_t q_block = 0;
   auto head = static_cast<int32_t>(first_head);
   void* context = work.call;
-  void* list[kMostArguments] = {&context,    &in.q.buffer,    &in.k.buffer, &in.v.buffer,
-                                &in.q_start, &in.k_start,     &in.v_start,  &q_block,
-                                &head,       &s.heads_per_kv, &s.batch,     &s.sequence,
-                                &s.q_offset, &s.q_len,        &s.kv_len,    &s.scale};
-  int count = cache.add(*work.problem, list, 16);
+  void* list[kMostArguments] = {
+      &context,    &in.q.buffer, &in.k.buffer, &in.v.buffer,    &in.q_start, &in.k_start,
+      &in.v_start, &q_block,     &head,        &s.heads_per_kv, &s.batch,    &s.sequence,
+      &s.q_offset, &s.q_len,     &s.kv_len,    &s.scale,        &wide_reads};
+  int count = cache.add(*work.problem, list, 17);
   count = add_parameters(work, list, count);
   count = outputs.add_starts(list, count);
   outputs.add_buffers(list, count);

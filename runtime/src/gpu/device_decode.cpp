@@ -79,6 +79,7 @@ int launch_part(const DeviceWork& work, const Run& run, const Records& records,
   Buffer<5> out;
   fill_records(&out, work.records, records, *work.decode, heads, problem.kv_heads, run.count);
   int64_t records_start = work.records.start + first_head * out.dimensions[3].stride;
+  int32_t wide_reads = in.wide_reads(problem);
   int32_t item = 0;
   auto kv_head = static_cast<int32_t>(first_head);
   auto chunks = static_cast<int32_t>(records.chunks);
@@ -88,8 +89,8 @@ int launch_part(const DeviceWork& work, const Run& run, const Records& records,
   void* list[kMostArguments] = {
       &context,    &in.q.buffer, &in.k.buffer, &in.v.buffer,    &in.q_start, &in.k_start,
       &in.v_start, &item,        &kv_head,     &s.heads_per_kv, &chunks,     &s.batch,
-      &s.sequence, &s.q_offset,  &s.q_len,     &s.kv_len,       &s.scale};
-  int count = 17;
+      &s.sequence, &s.q_offset,  &s.q_len,     &s.kv_len,       &s.scale,    &wide_reads};
+  int count = 18;
   if (problem.has_cache()) {
     list[count++] = &before_gap;
     list[count++] = &gap;

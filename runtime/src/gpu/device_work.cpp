@@ -4,6 +4,9 @@
 namespace fovea::detail {
 namespace {
 
+constexpr int64_t kWideRead = 16;   // bytes
+constexpr int kSlotDimensions = 5;  // of a cache, with one for offsets that kernels compute
+
 // (feature, row, head, sequence), with these extents in the last three.
 template <int rank>
 void fill_tensor(Buffer<rank>* b, const fovea_tensor& tensor, const Placed& placed, int64_t rows,
@@ -14,6 +17,21 @@ void fill_tensor(Buffer<rank>* b, const fovea_tensor& tensor, const Placed& plac
   b->dimensions[2] = {0, static_cast<int32_t>(heads), stride_of(tensor, 1), 0};
   b->dimensions[3] = {0, static_cast<int32_t>(sequences), stride_of(tensor, 0), 0};
   describe_buffer(b, placed, device_type(tensor.dtype), 4);
+}
+
+// Whether every row of a tensor begins at a multiple of that. A cl_mem does, and its number is no
+// address.
+template <int rank>
+bool has_aligned_rows(const Problem& problem, const Buffer<rank>& b, int64_t start) {
+  const int64_t size = b.buffer.type.bits / 8;
+  const bool is_address = problem.request.device != FOVEA_DEVICE_OPENCL;
+  if (is_address && b.buffer.device % kWideRead != 0) return false;
+  if (start * size % kWideRead != 0) return false;
+  for (int axis = b.buffer.dimensions == kSlotDimensions ? 2 : 1; axis < b.buffer.dimensions;
+       ++axis) {
+    if (b.dimensions[axis].stride * size % kWideRead != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -41,6 +59,13 @@ RunInputs::RunInputs(const DeviceWork& work, int64_t b) {
   v_start = work.v.start + keys.row * stride_of(call.v, 2);
   fill_tensor(&k, call.k, work.k, keys_of(problem, b), problem.kv_heads, problem.batch);
   fill_tensor(&v, call.v, work.v, keys_of(problem, b), problem.kv_heads, problem.batch);
+}
+
+int32_t RunInputs::wide_reads(const Problem& problem) const {
+  return has_aligned_rows(problem, q, q_start) && has_aligned_rows(problem, k, k_start) &&
+                 has_aligned_rows(problem, v, v_start)
+             ? 1
+             : 0;
 }
 
 RunScalars::RunScalars(const Problem& problem, int64_t b)

@@ -59,6 +59,8 @@ struct RunInputs {
   int64_t q_start, k_start, v_start;
 
   RunInputs(const DeviceWork& work, int64_t b);
+  // 1 if each row of all three begins where 16 bytes can be read at once, else 0.
+  int32_t wide_reads(const Problem& problem) const;
 };
 
 // And those with a cache, besides.
