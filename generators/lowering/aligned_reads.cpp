@@ -27,6 +27,18 @@ Expr first_of(const Expr& index) {
   return Expr();
 }
 
+// What is added to an index: rows begin where they should, but a transform may read features that
+// lie a number of them further on.
+int64_t constant_part(const Expr& e) {
+  if (const auto number = ir::as_const_int(e)) return *number;
+  if (const auto* cast = e.as<ir::Cast>()) return constant_part(cast->value);
+  if (const auto* sum = e.as<ir::Add>()) return constant_part(sum->a) + constant_part(sum->b);
+  if (const auto* rest = e.as<ir::Sub>()) return constant_part(rest->a) - constant_part(rest->b);
+  if (const auto* product = e.as<ir::Mul>())
+    return constant_part(product->a) * constant_part(product->b);
+  return 0;
+}
+
 }  // namespace
 
 bool AlignedReads::is_condition_(const Expr& e) const {
@@ -56,13 +68,14 @@ Expr AlignedReads::visit(const ir::Load* op) {
     return ir::IRMutator::visit(op);
   const Expr first = first_of(op->index);
   if (!first.defined()) return ir::IRMutator::visit(op);
+  const bool is_aligned = is_aligned_ && constant_part(first) % lanes == 0;
   const auto read = [&](const Halide::Type& type, const Expr& from) {
     const int count = type.lanes();
     return ir::Load::make(type, op->name, ir::Ramp::make(from, ir::make_one(from.type()), count),
                           op->image, op->param, ir::const_true(count),
-                          is_aligned_ ? ir::ModulusRemainder(count, 0) : ir::ModulusRemainder());
+                          is_aligned ? ir::ModulusRemainder(count, 0) : ir::ModulusRemainder());
   };
-  if (!is_aligned_ || !as_words_ || op->type.bits() == 32) return read(op->type, first);
+  if (!is_aligned || !as_words_ || op->type.bits() == 32) return read(op->type, first);
   const int of_word = 32 / op->type.bits();
   return ir::Reinterpret::make(op->type, read(Halide::UInt(32, lanes / of_word), first / of_word));
 }

@@ -32,7 +32,7 @@ AttentionTiling finish_tiling(const DecodeGpuSchedule& schedule, Element element
 
 // Apply the schedule. The part must have been made with tiling(schedule, …), the finish with
 // finish_tiling.
-// vector_state: as of prefill.
+// language: as of prefill.
 void schedule_grid_part(GridPart& part, const DecodeGpuSchedule& schedule,
                         const GridLanguage& language);
 void schedule_grid_finish(GridFinish& finish);
