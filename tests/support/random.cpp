@@ -16,7 +16,7 @@ uint64_t base_seed() {
 Random::Random(const std::string& name, uint64_t number) {
   uint64_t hash = 0xcbf29ce484222325u ^ base_seed() * 0x9e3779b97f4a7c15u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  engine_.seed(hash + number * 0xda942042e4dd58b5u);
+  state_ = hash + number * 0xda942042e4dd58b5u;
 }
 
 float Random::normal() {

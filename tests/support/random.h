@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <random>
 #include <string>
 
 namespace fovea::test {
@@ -13,13 +12,20 @@ namespace fovea::test {
 // The environment variable FOVEA_TEST_SEED, else a fixed number: a run repeats unless asked not to.
 uint64_t base_seed();
 
+// SplitMix64 (Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators): one word
+// of state, so that a generator for a single number costs no more than the number.
 class Random {
  public:
-  explicit Random(uint64_t seed) : engine_(seed) {}
+  explicit Random(uint64_t seed) : state_(seed) {}
   // A sequence of its own for each name and number, all of them moved by the base seed.
   Random(const std::string& name, uint64_t number);
 
-  uint64_t bits() { return engine_(); }
+  uint64_t bits() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
   int64_t integer(int64_t low, int64_t high) {  // both ends included
     return low + static_cast<int64_t>(bits() % (static_cast<uint64_t>(high - low) + 1));
   }
@@ -35,7 +41,7 @@ class Random {
   }
 
  private:
-  std::mt19937_64 engine_;
+  uint64_t state_ = 0;
 };
 
 }  // namespace fovea::test

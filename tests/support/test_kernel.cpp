@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <ostream>
 #include <stdexcept>
 
@@ -27,16 +28,26 @@ constexpr Feature features[] = {
 #undef FOVEA_CPU_FEATURE
 };
 
+// Tests ask for the declaration once per row; its hash is that of a long text.
+struct Declared {
+  Variant variant;
+  uint64_t hash = 0;
+};
+
 }  // namespace
 
 const Variant& TestKernel::declaration() const {
-  static const std::vector<Variant> declared = declared_variants();
-  for (const Variant& v : declared) {
-    if (v.name() != variant_name()) continue;
-    if (v.hash() != variant().hash) throw std::logic_error("stale kernels of " + v.name());
-    return v;
-  }
-  throw std::logic_error("the test program lacks the declaration of " + variant_name());
+  static const std::map<std::string, Declared> declared = [] {
+    std::map<std::string, Declared> by_name;
+    for (const Variant& v : declared_variants()) by_name.emplace(v.name(), Declared{v, v.hash()});
+    return by_name;
+  }();
+  const auto found = declared.find(variant_name());
+  if (found == declared.end())
+    throw std::logic_error("the test program lacks the declaration of " + variant_name());
+  if (found->second.hash != variant().hash)
+    throw std::logic_error("stale kernels of " + variant_name());
+  return found->second.variant;
 }
 
 uint32_t TestKernel::outputs() const {
