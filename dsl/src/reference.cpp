@@ -213,12 +213,14 @@ class Attention {
                                      const HeadRows<Real>& v) const {
     std::vector<Real> row(static_cast<size_t>(d_v_), Real(0));
     if (w.is_empty) return row;
+    Real* const out = row.data();
+    const size_t features = row.size();
     v.visit([&](auto value_row) {
       for (size_t i = 0; i < visible.size(); ++i) {
         const auto* value = value_row(visible[i]);
         const Real weight =
             detail::kept(dtype_, factors.empty() ? w.weights[i] : w.weights[i] * factors[i]);
-        for (size_t d = 0; d < row.size(); ++d) row[d] += weight * static_cast<Real>(value[d]);
+        for (size_t d = 0; d < features; ++d) out[d] += weight * static_cast<Real>(value[d]);
       }
     });
     // Divided last, so that equal weights give the mean of V without rounding them first.
@@ -231,12 +233,14 @@ class Attention {
                                       const std::vector<Real>& output) const {
     std::vector<Real> row(static_cast<size_t>(d_v_), Real(0));
     if (w.is_empty) return row;
+    Real* const out = row.data();
+    const size_t features = row.size();
     v.visit([&](auto value_row) {
       for (size_t i = 0; i < visible.size(); ++i) {
         const auto* value = value_row(visible[i]);
         const Real weight = factors.empty() ? w.sensitivity[i] : w.sensitivity[i] * factors[i];
-        for (size_t d = 0; d < row.size(); ++d) {
-          row[d] += std::abs(weight * static_cast<Real>(value[d]));
+        for (size_t d = 0; d < features; ++d) {
+          out[d] += std::abs(weight * static_cast<Real>(value[d]));
         }
       }
     });
