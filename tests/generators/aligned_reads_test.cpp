@@ -16,9 +16,9 @@ using Halide::Expr;
 Expr variable(const char* name, int bits) { return ir::Variable::make(Halide::Int(bits), name); }
 
 // What GridItems leaves of neighbours: an index in 32 bits, and where the buffer begins in 64.
-Expr read(const Halide::Type& type, const char* buffer, int stride = 1) {
+Expr read(const Halide::Type& type, const char* buffer, int stride = 1, int further = 0) {
   const int lanes = type.lanes();
-  const Expr index = ir::Ramp::make(variable("row", 32) * 40, stride, lanes);
+  const Expr index = ir::Ramp::make(variable("row", 32) * 40 + further, stride, lanes);
   const Expr wide = ir::Cast::make(Halide::Int(64, lanes), index);
   return ir::Load::make(type, buffer, wide + ir::Broadcast::make(variable("start", 64), lanes), {},
                         {}, ir::const_true(lanes), {});
@@ -86,6 +86,25 @@ TEST(AlignedReads, OfFewBitsAreOfWordsWhereVectorsOfOthersAreNotRead) {
     const Branches elements = passed(read(type, "rows"), false);
     ASSERT_NE(elements.aligned.as<ir::Load>(), nullptr);
     EXPECT_TRUE(is_aligned(elements.aligned.as<ir::Load>()));
+  }
+}
+
+TEST(AlignedReads, BeginWholeReadsFromWhereRowsDo) {
+  const Halide::Type type = Halide::UInt(16, 8);
+  for (const int further : {8, 16, -8}) {
+    const Branches b = passed(read(type, "rows", 1, further), true);
+    const auto* same_bits = b.aligned.as<ir::Reinterpret>();
+    ASSERT_NE(same_bits, nullptr) << further;
+    const auto* load = same_bits->value.as<ir::Load>();
+    EXPECT_TRUE(is_aligned(load)) << further;
+    EXPECT_EQ(first_element(load), (3 * 40 + further + 16) / 2);
+  }
+  for (const int further : {1, 4, 20, -2}) {
+    const Branches b = passed(read(type, "rows", 1, further), true);
+    const auto* load = b.aligned.as<ir::Load>();
+    ASSERT_NE(load, nullptr) << further;
+    EXPECT_FALSE(is_aligned(load)) << further;
+    EXPECT_EQ(first_element(load), 3 * 40 + further + 16);
   }
 }
 
