@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generators/lowering/aligned_reads.h"
 
+#include <fovea/registry.h>
+
 namespace fovea {
 namespace {
 
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-constexpr int read_bits = 128;
+constexpr int read_bits = 8 * FOVEA_WIDE_READ;
 
 // The first of neighbouring numbers, in 64 bits; undefined if they are none.
 Expr first_of(const Expr& index) {

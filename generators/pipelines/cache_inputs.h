@@ -31,7 +31,7 @@ Halide::Expr offset_of(const Halide::ImageParam& slots, const KeyPlace& place,
 Halide::Expr slot_entry(const Halide::ImageParam& slots, const Halide::Expr& feature,
                         const Halide::Expr& offset, const Halide::Expr& elements_on = 0);
 
-// The arguments between scale and the parameters, in the order of registry.h.
+// The arguments before the parameters, in the order of registry.h.
 struct CacheInputs {
   CacheKind kind = CacheKind::None;
   bool grid = false;

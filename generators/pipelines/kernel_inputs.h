@@ -27,12 +27,9 @@ struct KernelInputs {
   Halide::Param<float> scale;
   CacheInputs cache;
   std::vector<Halide::Parameter> parameters;
-  // Of a grid: not 0 if every row of q, k and v begins at a multiple of wide_read_bytes.
+  // Of a grid: not 0 if every row of q, k and v begins at a multiple of FOVEA_WIDE_READ bytes.
   Halide::Param<int> wide_reads;
 };
-
-// What a thread of a device reads at once, where rows lie so that it can.
-inline constexpr int wide_read_bytes = 16;
 
 // q has its features in dimension 0 and any rows in the others; k and v are (feature, row), or with
 // a cache as make_slots has them. Of a grid all others are (feature, row, head, sequence).

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "generators/pipelines/tile_context.h"
+#include "generators/schedules/grid_threads.h"
 #include "generators/schedules/prefill_gpu.h"
 
 namespace fovea {

@@ -7,6 +7,8 @@
 
 #include <stdexcept>
 
+#include "generators/schedules/grid_threads.h"
+
 namespace fovea {
 namespace {
 

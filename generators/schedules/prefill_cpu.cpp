@@ -26,14 +26,6 @@ using Halide::Var;
 const Var qi("qi"), d("d"), j("j"), block("block"), slot("slot"), group("group"), k("k"),
     diagonal("diagonal");
 
-// The largest of the candidates that divides `extent`; candidates end with 1.
-int largest_divisor(int extent, std::initializer_list<int> candidates) {
-  for (const int c : candidates) {
-    if (extent % c == 0) return c;
-  }
-  return 1;
-}
-
 // Rows of what is kept for the whole block: always all of them, or of several tiles those that hold
 // a row of the tensor.
 void bound_rows(Func f, const PrefillCpuSchedule& p) {
@@ -319,20 +311,20 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
     // Sixteen accumulators, four features of eight keys in eight registers, two operands.
     s.row_vectors = 2;
     s.key_tile = 8;
-    s.feature_group = largest_divisor(d_v, {8, 4, 2, 1});
+    s.feature_group = largest_power_of_two(d_v, 8);
   } else if (target.vector_registers >= 32) {
     // Sixteen accumulators. Two row vectors take half the loads of one; where a mask has an edge,
     // fewer rows along it are worth more.
     s.row_vectors = masked && !shared_work && element == Element::F32 ? 1 : 2;
     s.key_tile = 16 / s.row_vectors;
-    s.feature_group = s.row_vectors == 1 ? largest_divisor(d_v, {16, 8, 4, 2, 1})
-                                         : largest_divisor(d_v, {8, 4, 2, 1});
+    s.feature_group =
+        s.row_vectors == 1 ? largest_power_of_two(d_v, 16) : largest_power_of_two(d_v, 8);
   } else {
     // Sixteen registers: three row vectors and four keys are twelve accumulators, three operands
     // and one broadcast.
     s.row_vectors = 3;
     s.key_tile = 4;
-    s.feature_group = largest_divisor(d_v, {4, 2, 1});
+    s.feature_group = largest_power_of_two(d_v, 4);
   }
   s.dot_pairs = element == Element::BF16 && !is_quantised(cache) && multiplies_bf16_pairs(target) &&
                 slice_of(variant, d_qk) % 2 == 0;
@@ -345,7 +337,7 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
   }
   // Tiles of eight rows are small: as many rows as elsewhere take twice as many.
   if (by_lanes && s.row_tiles > 1) s.row_tiles *= 2;
-  s.feature_unroll = largest_divisor(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), {4, 2, 1});
+  s.feature_unroll = largest_power_of_two(slice_of(variant, d_qk) / (s.dot_pairs ? 2 : 1), 4);
   s.key_unroll = 4;
   // Down to 8 rows; 16 of 16-bit types, whose rows are packed in squares of 16.
   if (!shared_work && s.lanes >= 8) {

@@ -23,8 +23,7 @@ struct PrefillGpuSchedule {
   int feature_group = 8;   // features of a thread; divides d_v
   bool stage_keys = true;  // into shared memory; else every thread reads them where they lie
   bool stage_values = true;
-  // Where rows begin at multiples of wide_read_bytes, a thread reads so many bytes at once, of what
-  // is staged.
+  // Of what is staged a thread reads FOVEA_WIDE_READ bytes at once, where rows lie so that it can.
   bool wide_reads = true;
 
   int block_rows() const { return row_threads * row_tile; }
@@ -68,26 +67,10 @@ inline constexpr GridLanguage ptx{true, false}, opencl_c{false, true};
 void schedule_prefill(PrefillPipeline& pipeline, const PrefillGpuSchedule& schedule,
                       const GridLanguage& language);
 
-// What other passes of a grid share with it.
-
-// Every entry of a Func of some of (qi, d, j, …) alone: `points` become one number, the first of
-// them counting fastest, which is dealt out to all threads; for each of its points a thread runs
-// `inner`. What lies around these loops is left as it is.
-void deal_out(Halide::Stage stage, const std::vector<Halide::Var>& points,
-              const std::vector<Halide::VarOrRVar>& inner, const PrefillGpuSchedule& schedule);
-// Computed at the level, in memory that the threads share.
-void share(Halide::Func f, const Halide::LoopLevel& level, const std::vector<Halide::Var>& points,
-           const PrefillGpuSchedule& schedule);
-// Reductions of a chain; its last rows are for the caller, those between are computed where they
-// are used.
-void share_reductions(RowChain& chain, const Halide::LoopLevel& level, const Halide::Var& of_row,
-                      int rows, bool in_block, const PrefillGpuSchedule& schedule);
-// Queries and states of a tile; level: a block of threads.
+// Queries and states of a tile, of this pass or of decode; level: a block of threads.
 void schedule_grid_tile(AttentionTile& tile, const KernelInputs& inputs,
                         const Halide::LoopLevel& level, const PrefillGpuSchedule& schedule,
                         const GridLanguage& language);
-// Of a Func that grid_of_rows has made.
-void set_grid_bounds(const Halide::Func& grid, int d_v);
 
 }  // namespace fovea
 

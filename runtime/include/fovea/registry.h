@@ -116,6 +116,9 @@ typedef struct fovea_target_info {
  * q_offset + q_block * block_rows + r; rows is at most block_rows.
  *
  * Returns 0, or a Halide error code, as all functions of kernels do. */
+/* Bytes that a thread of a device reads at once where rows lie so that it can. */
+#define FOVEA_WIDE_READ 16
+
 /* A prefill kernel of a device computes every row block of `heads` heads of some sequences that
  * have the same lengths and position, in one launch. Its user context is the call in progress
  * (runtime/src/gpu/device.h); buffers have device memory, elements of 16 bits are uint16.
@@ -129,13 +132,14 @@ typedef struct fovea_target_info {
  *   11  sequence int32, its index in q, k and v; outputs have that sequence first
  *   12  q_offset int32, 13  q_len, 14  kv_len
  *   15  scale float
+ *   16  wide_reads int32: not 0 if every row of q, k and v begins at a multiple of FOVEA_WIDE_READ
  *   then every parameter in declaration order
  *   then int64 the element at which out begins, and each extra output that the variant returns but
  *        probabilities
  *   then out [d_v, q_len, heads, sequences], and the extra outputs with the same extents and stride
  *        0 in dimension 0 */
 /* A kernel with a cache takes as k and v [d, 1, page_size, pages], in FOVEA_CACHE_I4
- * [d / 2 bytes, …], and between `scale` and the parameters
+ * [d / 2 bytes, …], and before the parameters
  *    pages int32 [n], pages of the sequence
  *    page_shift int32, log2(page_size); without pages 30, pages is a single 0 then
  *    ring_sinks int32
@@ -235,7 +239,8 @@ typedef struct fovea_target_info {
  *    8  kv_head int32, of the first one, in k; records have that head first
  *    9  heads_per_kv int32
  *   10  chunks int32
- *   11  batch, 12  sequence, 13  q_offset, 14  q_len, 15  kv_len, 16  scale, as of prefill
+ *   11  batch, 12  sequence, 13  q_offset, 14  q_len, 15  kv_len, 16  scale, 17  wide_reads, as of
+ *        prefill
  *   of a kernel with a cache: chunks_before_gap int32, gap_chunks int32: chunk i is chunk
  *        i + gap_chunks of the keys from chunks_before_gap on, those between are given up by a ring
  *   then every parameter in declaration order

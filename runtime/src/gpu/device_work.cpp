@@ -4,7 +4,6 @@
 namespace fovea::detail {
 namespace {
 
-constexpr int64_t kWideRead = 16;   // bytes
 constexpr int kSlotDimensions = 5;  // of a cache, with one for offsets that kernels compute
 
 // (feature, row, head, sequence), with these extents in the last three.
@@ -25,11 +24,11 @@ template <int rank>
 bool has_aligned_rows(const Problem& problem, const Buffer<rank>& b, int64_t start) {
   const int64_t size = b.buffer.type.bits / 8;
   const bool is_address = problem.request.device != FOVEA_DEVICE_OPENCL;
-  if (is_address && b.buffer.device % kWideRead != 0) return false;
-  if (start * size % kWideRead != 0) return false;
+  if (is_address && b.buffer.device % FOVEA_WIDE_READ != 0) return false;
+  if (start * size % FOVEA_WIDE_READ != 0) return false;
   for (int axis = b.buffer.dimensions == kSlotDimensions ? 2 : 1; axis < b.buffer.dimensions;
        ++axis) {
-    if (b.dimensions[axis].stride * size % kWideRead != 0) return false;
+    if (b.dimensions[axis].stride * size % FOVEA_WIDE_READ != 0) return false;
   }
   return true;
 }
