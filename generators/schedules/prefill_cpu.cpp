@@ -317,8 +317,7 @@ PrefillCpuSchedule default_prefill_schedule(const TargetRow& target, const Varia
     // fewer rows along it are worth more.
     s.row_vectors = masked && !shared_work && element == Element::F32 ? 1 : 2;
     s.key_tile = 16 / s.row_vectors;
-    s.feature_group =
-        s.row_vectors == 1 ? largest_power_of_two(d_v, 16) : largest_power_of_two(d_v, 8);
+    s.feature_group = largest_power_of_two(d_v, s.row_vectors == 1 ? 16 : 8);
   } else {
     // Sixteen registers: three row vectors and four keys are twelve accumulators, three operands
     // and one broadcast.
